@@ -22,7 +22,7 @@ const ORDERS = [
 const ROUNDS = 36;
 /** The number of rounds for cases with long samples. */
 const LAPS = 12;
-/** A difference up to this much beyond the spread is not marked. */
+/** A ratio is marked as better or WORSE only if its difference from 1 exceeds the spread by more than this value. */
 const TOLERANCE = 0.03;
 
 /** Runs in the process of one build: creates its side of a case, then responds to the requests of `launch`. */
@@ -39,7 +39,7 @@ export async function serve({ ours, fact, laps }) {
   process.send({});
 }
 
-/** A process of one build for a case. */
+/** A process that measures a case with one build. */
 class Side {
   #child;
   #answer;
@@ -88,7 +88,7 @@ async function launch(dir, number, rounds) {
   }
 }
 
-/** Measures the cases and prints each row as it is ready. */
+/** Measures the cases and prints each row as soon as it is ready. */
 export async function against(dir, cases, { launches, print }) {
   print(againstHeadOf());
   const rows = [];

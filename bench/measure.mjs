@@ -79,7 +79,7 @@ export async function race(ours, rival, { laps, rounds = ROUNDS }) {
   const sides = [ours, rival].map((side) => ({ timed: new Timed(side, laps), best: Number.POSITIVE_INFINITY }));
   for (const { timed } of sides) await timed.calibrate();
   for (let round = 0; round < rounds; round++) {
-    // Each side goes first equally often.
+    // The sides take turns in going first.
     for (const one of round % 2 === 0 ? sides : sides.toReversed()) one.best = Math.min(one.best, await one.timed.sample());
   }
   return sides.map((one) => one.best);
@@ -92,7 +92,7 @@ export async function race(ours, rival, { laps, rounds = ROUNDS }) {
 export function heapGrowth(side, n) {
   const READINGS = 50;
   const WINDOWS = 3;
-  // Compiles the code, and creates every lazy array.
+  // The first pass compiles the code and allocates every array that is created lazily.
   grown(side, n, READINGS);
   globalThis.gc();
   globalThis.gc();

@@ -1,4 +1,4 @@
-/** Formats rows for the terminal. */
+/** Formats the results of the cases as rows for the terminal. */
 import { arch, cpus, totalmem } from "node:os";
 
 const WIDTHS = [56, 12, 12, 9, 10];
@@ -14,7 +14,7 @@ export function headOf() {
   return `${machine()}\n\n${line(["", "ours", "rival", "unit", "ratio"])}  at least`;
 }
 
-/** Like `headOf`, if the rival is another build. */
+/** Returns the machine and versions, then the head of the table for a comparison with another build. */
 export function againstHeadOf() {
   return `${machine()}\n\n${line(["", "this build", "other", "unit", "ratio"])}${"of launches".padStart(15)}${"spread".padStart(9)}${"other / itself".padStart(16)}`;
 }

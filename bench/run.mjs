@@ -1,6 +1,6 @@
-// Runs every row, or the rows whose names contain the words: `npm run bench [-- [--json] [WORDS]]`. Each row runs in a separate process, so that the state of
-// the compiler after one row does not slow the next one down. Both sides of a row run in turn in the same process. With `npm run bench -- --against DIR`, the
-// rival is the `dist` of another build; see against.mjs.
+// Runs every row, or the rows whose names contain a text: `npm run bench [-- [--json] [TEXT]]`. Each row runs in a separate process, so the state of the
+// compiler after one row does not slow down the next one. Both sides of a row run in turn in the same process. With `npm run bench -- --against DIR`, the rival
+// is the `dist` of another build; see against.mjs.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -17,7 +17,7 @@ const { values, positionals } = parseArgs({
     json: { type: "boolean" },
     against: { type: "string" },
     launches: { type: "string" },
-    // The number of a case. Only this program uses the option, for the processes that it starts.
+    // `row` and `side` are the number of a case. Only this program passes these options, to the processes that it starts.
     row: { type: "string" },
     side: { type: "string" },
   },

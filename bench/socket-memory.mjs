@@ -31,7 +31,7 @@ async function act(port) {
   process.send("busy");
 }
 
-/** Returns the resident bytes after garbage is collected and the memory of messages is released. */
+/** Returns the resident bytes after a garbage collection, which also frees the messages that are no longer used. */
 function resident() {
   globalThis.gc();
   return process.memoryUsage.rss();

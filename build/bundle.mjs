@@ -100,7 +100,7 @@ export async function bundle() {
 /** The recorded cases included in dist/suite.mjs. */
 const CASES = "test/conformance/tfagents";
 
-/** Files whose bytes are included. */
+/** The files whose bytes are included in dist/suite.mjs. */
 const EMBEDDED = ["test/data/extra/plain.parquet", "test/data/extra/d4rl/tail.hdf5", "dist/embed.wasm", "dist/embed/operations.bin"];
 
 /**
@@ -153,7 +153,7 @@ const bytes = {
   },
 };
 
-/** The source map of a prebundled package refers to sources that are not available here. */
+/** Removes the reference to the source map from a prebundled package, because the sources of the map are not available here. */
 const unmapped = {
   name: "bundles without their maps",
   setup(build) {
@@ -176,7 +176,7 @@ const entriesBy = (taken, nameOf) => ({
   },
 });
 
-/** Imports the entries from the same folder. */
+/** A plugin for the command line, which imports the entries of the package from its own folder. */
 const beside = entriesBy({ ...ENTRIES, ...INNER }, (name) => `./${name}.js`);
 
 /** Returns a plugin for a virtual module: an object with the results of several imports, by name. */
@@ -190,14 +190,14 @@ const gathered = (path, clause, imports) => ({
   },
 });
 
-/** Exports every subpath by the name that users import. */
+/** A plugin for the virtual module `subpaths`, which exports each subpath of the package under the name that users import. */
 const everySubpath = gathered(
   "subpaths",
   "* as ",
   SUBPATHS.map(({ name }) => [name, name]),
 );
 
-/** Exports every file of recorded cases. */
+/** A plugin for the virtual module `recorded`, which exports the contents of each file in CASES under its name without `.json`. */
 const recorded = gathered(
   "recorded",
   "",
@@ -206,7 +206,7 @@ const recorded = gathered(
 
 const LINE = "-".repeat(80);
 
-/** Packages that bundle other packages. */
+/** The packages that bundle other packages, each with the names of these packages. */
 const INNER_PACKAGES = [["@foxglove/rosmsg", ["@foxglove/message-definition", "md5-typescript", "moo", "nearley"]]];
 
 /** Returns the names and licenses of the packages that contain these sources, which must accompany their code. @param head a sentence above them */

@@ -14,7 +14,7 @@ const NAMESPACE = "entry";
 /**
  * Returns the companions: sources that each entry loads in addition to the sources it needs. With companions, the sources of the main entry are in three
  * chunks: the sources that entries without WebAssembly also need, the sources that storage needs, and the rest.
- * @param metafile of a build without these companions
+ * @param metafile the metafile of a build without companions
  * @returns sources by the path of an entry, including entries that are loaded later
  */
 export function companions({ inputs, outputs }) {
@@ -61,7 +61,7 @@ export function together(companions) {
   };
 }
 
-/** Returns the sources of a build. */
+/** Returns the paths of a build's sources, without the virtual pages of entries. */
 export function sourcesIn({ inputs }) {
   return Object.keys(inputs).filter((source) => !source.startsWith(`${NAMESPACE}:`));
 }

@@ -98,7 +98,7 @@ function isOuter(file) {
   return OUTER.some((folder) => file.startsWith(folder));
 }
 
-/** Returns the files of an import cycle, with the first file at both ends. */
+/** Returns the files of an import cycle, with the first file at both ends, or undefined if there is no cycle. */
 function cycle(modules) {
   const state = new Map();
   const path = [];

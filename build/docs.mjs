@@ -22,7 +22,7 @@ export async function docs() {
   console.log(`${relative(root, OUT)}/index.html: ${files(OUT, ".html").length} pages, all links inside checked`);
 }
 
-/** Returns links of a folder's pages to missing files, or to missing parts of a page. */
+/** Returns the links in a folder's pages that lead to missing files, or to missing parts of a page. */
 export function broken(folder) {
   // The folder media/ contains files that pages link to, unchanged.
   const pages = new Map(

@@ -5,12 +5,12 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { textsOf } from "./texts.mjs";
 
-/** Folders whose prose is written by hand. */
+/** The folders that are searched for prose. "." is only the files in the root. */
 const FOLDERS = [".", "assembly", "bench", "build", "docs", "embed", "examples", "page", "src", "test"];
 const PROSE = /\.(?:ts|mjs|js|md|py|lua|c|h|cs|rs)$/;
-/** Files that are generated, written by other people, or data. */
+/** Matches the paths of files that are not checked, because they are generated, written by other people, or data. */
 const NO_PROSE = /(?:^|\/)(?:node_modules|dist|\.[^/]+)\/|\.d\.ts$|^test\/(?:data|originals)\/|^(?:build|embed\/python\/build)\/[^/]+\/|egg-info|__pycache__/;
-/** Files whose literals are values to compare, not messages. */
+/** Matches the paths of tests, whose literals are not checked, because they are values to compare and not messages. */
 const TESTS = /^test\/|\/tests\//;
 
 /** Nouns that name a unit in phrases like "bytes per step". */
@@ -61,7 +61,7 @@ function spaced({ source }) {
   return new RegExp(source.replaceAll(" ", "\\s+").replaceAll("\\s+?", "\\s*"), "g");
 }
 
-/** Returns the places of a file, {line, habit, write, text}, in order. */
+/** Returns the places in a file that have a forbidden habit or a paragraph that is too long, as {line, habit, write, text} in order. */
 export function habitsIn(path, source) {
   const places = [];
   const place = (at, habit, write, text) => places.push({ at, habit, write, text: text.replace(/\s+/g, " ").trim() });
@@ -103,7 +103,7 @@ function lineNumbers(source) {
   };
 }
 
-/** Returns the places of a tree by path. @param words parts of paths, of which each path must contain at least one; if empty, all paths are checked */
+/** Returns the places in a tree's files by path. @param words parts of paths: only files whose paths contain at least one are checked; if empty, all files */
 export function english(root, words = []) {
   const found = new Map();
   for (const path of sources(root).filter((path) => words.length === 0 || words.some((word) => path.includes(word)))) {

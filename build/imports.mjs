@@ -44,7 +44,7 @@ export function read(text) {
   return found;
 }
 
-/** Returns the string of an import, a re-export, `import()` or an import type. */
+/** Returns the node with the module name of an import, a re-export, `import()` or an import type, or undefined for any other node. */
 function specifierOf(node) {
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier;
   if (ts.isImportTypeNode(node)) return node.argument.literal;

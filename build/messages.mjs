@@ -40,9 +40,9 @@ const REFUSALS = {
 };
 /** Matches the code before a text without an error code in Python, Lua or C, if that text is a message. */
 const RAISED = /(?:Error|_shut|fail)\([\w.,\s]*f?$|"message": f?$/;
-/** Like RAISED, for protocol errors. */
+/** Matches the code before a text without an error code if that text is the message of a protocol error. */
 const PROTOCOL = /(?:ProtocolError|_shut)\([\w.,\s]*f?$/;
-/** Methods that log their argument. */
+/** Matches the names of methods that log their first argument as a warning. */
 const LOGS = /^(?:warn|log)$/;
 const BASE = "src/base/error.ts";
 const MAX_ROUNDS = 4;
@@ -155,13 +155,13 @@ function importsOf(path, tree) {
   return imports;
 }
 
-/** Returns the declaration of a callee: in this file, or in an imported file. Methods belong to this file. */
+/** Returns the key `file#name` of a callee's declaration. Methods of `this` belong to this file; for methods of other objects, returns undefined. */
 function keyOf(callee, name, path, imports) {
   if (ts.isIdentifier(callee)) return imports.get(name) ?? `${path}#${name}`;
   return callee.expression.kind === ts.SyntaxKind.ThisKeyword ? `${path}#${name}` : undefined;
 }
 
-/** Whether a node stores a warning for the end of the call. */
+/** Returns whether a node assigns a text to `pending`, which stores a warning for the end of the call. */
 function isPending(node) {
   if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.EqualsToken || lastName(node.left) !== "pending") return false;
   return ts.isTemplateExpression(node.right);
@@ -220,7 +220,7 @@ function texted(parts) {
   return parts.map((part) => (typeof part === "object" ? `\${${part.name}}` : part)).join("");
 }
 
-/** Returns the text of a constant in the file or in an enclosing function. */
+/** Returns the text of the constant that an identifier names, if it is declared in the file or in an enclosing block. */
 function constantOf(node) {
   for (let at = node.parent; at !== undefined; at = at.parent) {
     if (ts.isFunctionLike(at) && at.parameters.some(({ name }) => ts.isIdentifier(name) && name.text === node.text)) return undefined;
@@ -289,7 +289,7 @@ function textOf(node) {
   return text.includes("$") ? undefined : text;
 }
 
-/** Whether a call is the end of its chain, and no declaration stores the result for later. */
+/** Returns whether a call is the end of its chain, and no declaration stores its result. */
 function isOuter({ parent }) {
   let at = parent;
   while (ts.isPropertyAccessExpression(at) && at.name.text === "code") at = at.parent;

@@ -16,7 +16,7 @@ export const PAGE = `${PAGE_PACKAGE}/page`;
 /** The README of the package, which is not part of the page. */
 export const PAGE_README = "page/README.md";
 
-/** Files that are copied unchanged. */
+/** The files of page/ that are copied unchanged. */
 const ASIDE = ["index.html", "icon.svg"];
 
 /** Returns the manifest, with the version of the main package. npm does not install it next to another version of the main package. */

@@ -1,7 +1,7 @@
-// Serves the pages of examples/ on this machine, over loopback only.
+// Serves pages of this project, such as those in examples/, on this machine, over loopback only.
 import { root } from "./steps.mjs";
 
-/** Headers of a page that needs a clock finer than 0.1 ms. */
+/** The headers for a page that needs a clock with a resolution finer than 0.1 ms. */
 export const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
 /** Serves the files of a folder, by default of the project. Returns the address, and a function that stops the server. */

@@ -9,7 +9,7 @@ import { printed, root } from "./step.mjs";
 
 const ADDRESS = "build/address.json";
 
-/** @returns the address from build/address.json, or the one that was passed @throws Error if there is none */
+/** @returns the contents of build/address.json, with the repository that was passed, if any @throws Error if the repository is missing or not a valid URL */
 export function addressOf(given, address = JSON.parse(readFileSync(join(root, ADDRESS), "utf8"))) {
   const repository = given ?? address.repository;
   if (typeof repository !== "string") throw new Error(`no release without an address: write the repository's URL into ${ADDRESS}, or give --repository URL`);
@@ -65,7 +65,7 @@ export function stage(folder, address, from = root, pages = { "README.md": "READ
   }
 }
 
-/** Prepares the sources for JSR, which accepts TypeScript. Deno and similar runtimes have the host's types, and packages have their npm names. */
+/** Prepares the sources for JSR, which accepts TypeScript. Removes the global declarations, which JSR rejects, and maps imported packages to npm. */
 export function stageJsr(folder, address) {
   const { devDependencies, peerDependencies, version } = manifestIn();
   const jsr = JSON.parse(readFileSync(join(root, "jsr.json"), "utf8"));
@@ -83,7 +83,7 @@ export function stageJsr(folder, address) {
   writeFileSync(join(folder, "jsr.json"), `${JSON.stringify({ ...jsr, imports }, null, 2)}\n`);
 }
 
-/** Converts the range of a peer, ">=VERSION <BOUND", for JSR: a bound within a major version becomes ~VERSION. Bundled packages have no bound here. */
+/** Converts a range for JSR: ">=VERSION <BOUND" becomes ~VERSION if the bound has a minor version. Any other range becomes ^VERSION. */
 export function rangeOf(range) {
   const [version, bound = ""] = range.replace(">=", "").split(" ");
   return `${bound.includes(".") ? "~" : "^"}${version}`;
@@ -96,14 +96,14 @@ const PACKAGES = [
   ...["fast-png", "fflate", "fzstd", "jpeg-js", "papaparse", "uplot"],
 ];
 
-/** JSR rejects global type declarations. */
+/** Returns src/base/host.ts without its global declarations, which JSR rejects. */
 function hostOfDeno(text) {
   const without = text.replace(/^\/\/\/.*\n/m, "").replace(/declare global \{[\s\S]*?\n\}\n/, "");
   if (without === text) throw new Error("src/base/host.ts declares no globals any more: take this step out of build/release.mjs");
   return without;
 }
 
-/** Prepares the packages for npm and JSR, checks both, and does a dry run unless they are to be published. */
+/** Prepares the packages for npm and JSR, checks them, and does a dry run of publishing. With `--publish`, it then publishes them. */
 export function release(args) {
   const at = args.indexOf("--repository");
   const address = addressOf(at < 0 ? undefined : args[at + 1]);

@@ -264,7 +264,7 @@ async function tested(size) {
   if (process.exitCode !== 0 && builds !== undefined) console.log(`Built for these files: ${builds.join(", ")}. "npm run build" builds everything.`);
 }
 
-/** Builds the library for C, and the files that its tests need. */
+/** Installs the missing programs that the tests of the library for C need, and builds the library. */
 async function madeC() {
   const { installC } = await import("../embed/c/tools.mjs");
   installC();

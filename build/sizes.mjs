@@ -13,7 +13,7 @@ export function loadedWith(dist, file, found = new Set([file])) {
   return [...found];
 }
 
-/** Like `loadedWith`, for minified files by name. */
+/** Returns the name of a minified file, and the names of the files that are loaded with it. @param app the contents of all files by name */
 function loadedBy(app, file, found = new Set([file])) {
   for (const [, name] of app[file].toString().matchAll(/(?:from|import)"\.\/([^"]+)"/g)) if (!found.has(name)) loadedBy(app, name, found.add(name));
   return [...found];
@@ -41,7 +41,7 @@ export async function sizes(dist = "dist") {
   };
 }
 
-/** Returns the sizes as lines of text, with each subpath. */
+/** Returns lines of text with the sizes of the main entry, of the other subpaths, and of the WebAssembly modules. */
 export async function report() {
   const { readable: main, minified, wasm, wasmGzip } = await sizes();
   const kb = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;

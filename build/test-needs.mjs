@@ -23,7 +23,7 @@ const NEEDS = [
 /** This file contains a table of all targets, so it refers to each of them. */
 const CORE = join(root, "test/support/core.ts");
 
-/** Everything that `npm test` needs. */
+/** Builds everything that `npm test` needs. */
 export async function buildEverything() {
   await core(TARGET_NAMES);
   for (const { build } of NEEDS.filter(({ name }) => !/^(core|embed)/.test(name))) await build();
@@ -45,7 +45,7 @@ function needOf(tests) {
   return ({ pattern }) => texts.some((text) => pattern.test(text));
 }
 
-/** Returns the files, and all files of test/ that they refer to by a relative path. */
+/** Returns the paths of the tests, and of all files in test/ to which they refer with relative paths, directly or indirectly. */
 function closure(tests) {
   const found = new Set(tests.map((file) => join(root, file)));
   for (const file of found) {

@@ -70,7 +70,7 @@ export async function test(args, size) {
   return failed === 0 ? 0 : 1;
 }
 
-/** Returns files with their seconds, slowest first. */
+/** Returns the seconds and the path of each test file, slowest first. */
 function timesOf(files) {
   const times = files.map(({ name, startTime, endTime }) => [(endTime - startTime) / 1000, relative(join(root, "test"), name)]);
   return times.sort(([a], [b]) => b - a);

@@ -115,7 +115,7 @@ function after(source, mark, from) {
   return at < 0 ? source.length : at + mark.length;
 }
 
-/** Returns the end of a single-line string. */
+/** Returns the position after a single-line string that begins at `start`. */
 function endOfString(source, start) {
   let at = start + 1;
   while (at < source.length && source[at] !== source[start] && source[at] !== "\n") at += source[at] === "\\" ? 2 : 1;
@@ -154,12 +154,12 @@ function markdown(source) {
   return blocks;
 }
 
-/** Returns a literal without its quotes, and with blanks for line ends. */
+/** Returns a literal in which the quotes and the escapes of line ends and tabs are blanked. */
 function literal(text) {
   return text.replace(/^(?:["'`]|\})|(?:["'`]|\$\{)$/g, blank).replace(/\\[nrt]/g, blank);
 }
 
-/** Returns a text in which each piece of code is one word. */
+/** Returns a text in which code blocks are blanked, and each piece of inline code is one word. */
 function withoutCode(text) {
   return text
     .replace(/^([ \t]*)```[\s\S]*?```/gm, blank)

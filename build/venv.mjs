@@ -40,7 +40,7 @@ export function venv(home, requirements, versions, first = [], bare = []) {
   return { program };
 }
 
-/** Returns the version of a Python that can create virtual environments. */
+/** Returns the version of the Python with the given program name, or undefined if it is missing or cannot create virtual environments. */
 function versionOf(name) {
   const { status, stdout } = spawnSync(name, ["-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"], { encoding: "utf8" });
   return status === 0 ? stdout.trim() : undefined;

@@ -11,12 +11,12 @@ import { BATCH, SOURCE_STEPS, STEPS, source, spec } from "../source.mjs";
 const MASK = SOURCE_STEPS - 1;
 const ITEM = { length: 2 };
 const UNIT = "ns/step";
-/** The number of steps of a long item, and below, the number of items in its table. */
+/** LONG is the number of steps in a long item. LONG_TABLE is the number of items in the tables of the cases with long items or many writers. */
 const LONG = 1000;
 const LONG_TABLE = 100_000;
 export const WRITERS = 10_000;
 
-/** Fills the staging record and appends it, n times. */
+/** Returns a side that fills the staging record and appends it, n times. */
 export function staged(writer, { observation, action, reward, discount, stepType }) {
   const step = writer.staged;
   return (n) => {
@@ -61,7 +61,7 @@ function stagedItem(writer, { observation, action, reward, discount, stepType })
   };
 }
 
-/** Creates a new object per step, like the wrapper of an environment. The environment owns its observation. */
+/** Returns a side that passes a new object per step to `append`, like the wrapper of an environment. The observations are existing arrays. */
 function nested(append, { steps }) {
   return (n) => {
     for (let k = 0; k < n; k++) {
@@ -87,7 +87,7 @@ function byRule() {
   return fullTable(STEPS).replay.writer({ items: [{ table: "t", length: 2 }] });
 }
 
-/** Appends steps, and creates an item with a random priority from each, in a full table. With a heap as its remover, any item may be the next one evicted. */
+/** Returns a side that appends steps and creates an item with a random priority from each, in a full table. A heap as the remover may evict any item. */
 function itemsIn(remover) {
   const { replay } = tableWith(STEPS, { remover });
   const writer = replay.writer();
@@ -110,7 +110,7 @@ function itemsIn(remover) {
   return side;
 }
 
-/** Returns a writer that has one step, so that its first item can be created. */
+/** Returns a writer without rules that has appended one step. After one more append, an item of two steps can be created. */
 export function byCall(steps) {
   const writer = fullTable(STEPS).replay.writer();
   writer.append(steps[0]);
@@ -129,7 +129,7 @@ function againstRing(name, limit, ours) {
   return { name, unit: UNIT, rivalName: "column ring, one by one", limit, ours: () => ours(source()), rival: () => ringSide(source().columns) };
 }
 
-/** Compares with the fastest way to append that we found. The ring, in contrast, can also be sampled. No limit applies. */
+/** Compares with rivals/column-closure.mjs, the fastest way to append that we found, which only supports appending. No limit applies. */
 function againstClosure(name, ours) {
   const rivalName = "column closure, one by one";
   return { name: `${name}, closure`, again: true, unit: UNIT, rivalName, ours: () => ours(source().columns), rival: () => closureSide(source().columns) };
@@ -182,7 +182,7 @@ function againstShort(name, ours) {
   return { name, unit: UNIT, rivalName: "items of 2 steps", limit: 1 / 1.5, ours: () => ours(longItems(LONG)), rival: () => ours(longItems(2)) };
 }
 
-/** Writes steps in turn to many writers, each with a rule. */
+/** Returns a side that appends steps to many writers in turn. Each writer has a rule. */
 function manyWriters(writers) {
   const { replay } = fullTable(LONG_TABLE);
   const open = Array.from({ length: writers }, () => replay.writer({ items: [{ table: "t", length: 2 }] }));

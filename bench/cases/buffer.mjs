@@ -6,15 +6,15 @@ import { BATCH, block, SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../
 const { EpisodicReplayBuffer, ReverbReplayBuffer, TFUniformReplayBuffer } = await entry("agents");
 const LENGTH = 2;
 /**
- * The number of items in small batches, and below, the number of steps in their table. Cases with small batches measure garbage collection instead of memory
- * access.
+ * SMALL is the number of items in a small batch, and SMALL_STEPS the number of steps in the table from which it is drawn. Cases with small batches measure
+ * garbage collection instead of memory access.
  */
 const SMALL = 32;
 const SMALL_STEPS = 100_000;
 const ENVIRONMENTS = 8;
 const EPISODE = 200;
 
-/** Returns a buffer with the last STEPS frames of `batchSize` environments, after some were overwritten. */
+/** Returns a full buffer with STEPS frames of `batchSize` environments, in which some frames were overwritten, and the function that adds frames to it. */
 function fullUniform(batchSize) {
   const buffer = new TFUniformReplayBuffer(spec, { batchSize, maxLength: STEPS / batchSize, seed: 1 });
   const add = adding(buffer, batchSize);
@@ -22,7 +22,7 @@ function fullUniform(batchSize) {
   return { buffer, add };
 }
 
-/** Adds frames for all environments together. */
+/** Returns a function that adds n frames with `addBatch`, which adds one frame of each environment per call. */
 function adding(buffer, batchSize) {
   const batches = batchesOf(batchSize);
   return (n) => {
@@ -45,7 +45,7 @@ function fullEpisodic() {
   return buffer;
 }
 
-/** Returns a side that draws batches with getNext. Both sides create new arrays per batch. */
+/** Returns a side that draws batches with getNext. Both sides of a case create new arrays for each batch. */
 function drawing(buffer) {
   const options = { sampleBatchSize: BATCH, numSteps: LENGTH };
   return (n) => {
@@ -64,7 +64,7 @@ function sampling({ table }, size = BATCH) {
   };
 }
 
-/** Iterates over batches of a dataset on a Reverb table. */
+/** Returns a side that reads n batches from the dataset of a ReverbReplayBuffer. */
 function iterating({ replay, table }) {
   const options = { client: replay, tableName: table.name, sequenceLength: LENGTH };
   const dataset = new ReverbReplayBuffer(spec, options).asDataset({ sampleBatchSize: SMALL, numSteps: LENGTH });
@@ -84,7 +84,7 @@ function lanes() {
   };
 }
 
-/** Returns the bytes per step of a full buffer beyond its row, from the difference between STEPS steps and half as many. */
+/** Returns the bytes per step that a full buffer uses in addition to the row. Computed from the difference between buffers of STEPS and STEPS / 2 steps. */
 function bytesBeyond() {
   const [half, whole] = [STEPS / 2, STEPS].map((maxLength) => {
     const { made, bytes } = withBytes(() => new TFUniformReplayBuffer(spec, { batchSize: 1, maxLength }));

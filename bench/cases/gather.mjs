@@ -11,7 +11,7 @@ function frames() {
   return Uint8Array.from({ length: ROW }, () => random.below(256));
 }
 
-/** Draws `items` items of `length` steps each: BATCH rows in total. */
+/** Returns a side that draws batches of `items` items of `length` steps each. A batch has BATCH rows in total. */
 function ours(items, length) {
   const replay = new Replay({ spec: { frame: u8(84, 84, 4) }, tables: { t: { maxSize: ROWS, sampler: uniform() } }, seed: 1 });
   const writer = replay.writer({ items: [{ table: "t", length }] });
@@ -25,7 +25,7 @@ function ours(items, length) {
   };
 }
 
-/** Copies BATCH rows from a store of the same size, in `sets` copies that each begin at a random row. */
+/** Returns a rival that copies BATCH rows per batch from an array of the same size, in `sets` copies that each begin at a random row. */
 function copies(sets) {
   const store = new Uint8Array(ROW * ROWS);
   const frame = frames();

@@ -33,7 +33,7 @@ function filled(nStep) {
   return replay.tables.t;
 }
 
-/** @param reward whether to call a function that returns stored numbers */
+/** Returns a case. @param reward whether hindsight calls a reward function, which returns stored numbers. @param strategy how hindsight chooses goals */
 function against(nStep, reward, strategy = "future") {
   let table;
   const viewOf = (options) => {

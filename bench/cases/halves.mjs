@@ -3,7 +3,7 @@ import { Replay, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 
 const FORMS = {
-  // Two states, which are stored in the row, and an image, which is stored in a separate column.
+  // The first two leaves are stored in the row. The third, an image, is stored in a separate column.
   "f16[64]": { leaf: { dtype: "f16", shape: [64] }, rows: 100_000, batch: 256 },
   "bf16[64]": { leaf: { dtype: "bf16", shape: [64] }, rows: 100_000, batch: 256 },
   "f16[84, 84]": { leaf: { dtype: "f16", shape: [84, 84] }, rows: 4096, batch: 256 },

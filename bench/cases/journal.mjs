@@ -13,12 +13,12 @@ const BYTES = 128 << 20;
 const ROUNDS = 7;
 /** The number of sections per commit. */
 const GROUP = 32;
-/** The number of bytes that a log writes at a time, and below, the number of bytes that it reads at a time. */
+/** The number of bytes per write of a log. READ_BYTES is the number of bytes per read. The plain file system calls use the same numbers. */
 const WRITE_BYTES = 1 << 17;
 const READ_BYTES = 1 << 20;
 const MIB = 1 << 20;
 
-/** Returns the nanoseconds per MiB of a call. */
+/** Returns the nanoseconds per MiB of a call that processes BYTES bytes. */
 function timed(call) {
   const start = now();
   call();
@@ -32,7 +32,7 @@ export function folder() {
   return path;
 }
 
-/** Returns the time of a call in a new folder, which is deleted afterwards. */
+/** Returns the nanoseconds per MiB of a call in a new folder, which is deleted afterwards. */
 function inFolder(call) {
   const path = folder();
   try {
@@ -44,7 +44,7 @@ function inFolder(call) {
 
 const payloadOf = (size) => new Uint8Array(size).map((_, i) => i * 31);
 
-/** Writes about BYTES of sections without syncing, so the system may cache them. */
+/** Writes about BYTES bytes to a new log without syncing, so the system may cache them. @param payload the payload of each section */
 function append(folder, payload) {
   const log = Log.open(node(join(folder, "journal")), { about: {}, durability: "manual" });
   for (let done = 0, i = 0; done < BYTES; done += payload.length, i++) {
@@ -55,7 +55,7 @@ function append(folder, payload) {
   return log;
 }
 
-/** Returns the contents of all files of a journal with copies of this payload. The journal stays in the folder. */
+/** Writes a journal with copies of `payload` to the folder, and returns the contents of all its files, one after the other. */
 function bytesOf(folder, payload) {
   append(folder, payload).close();
   const journal = join(folder, "journal");

@@ -10,9 +10,9 @@ const BATCH = 32;
 const BETA = 0.4;
 /** The number of transitions in the buffers of cases with new arrays. Such cases measure garbage collection instead of memory access. */
 const FRESH_STEPS = 100_000;
-/** The number of precomputed batches of errors: a power of two. */
+/** The number of precomputed batches of errors. It is a power of two, so that a mask limits an index. */
 const SETS = 16;
-/** Atari frames of 84 × 84 bytes, four per state. */
+/** The number of bytes in an Atari frame of 84 × 84 pixels. STACK is the number of frames in a state. */
 const FRAME = 84 * 84;
 const STACK = 4;
 const ATARI_STEPS = 100_000;
@@ -34,7 +34,7 @@ function transitionAt(k) {
   return { state, action: action[i], reward: reward[i], nextState, isStateTerminal: k % EPISODE === EPISODE - 1 };
 }
 
-/** Runs the cycle of a learner: samples with weights, then updates the errors of the sampled items. */
+/** Returns a side that runs the cycle of a learner: it samples with weights, and then updates the errors of the sampled items. */
 function bufferCycle() {
   const buffer = new PrioritizedReplayBuffer(STEPS, { alpha: EXPONENT, spec, seed: 1 });
   for (let k = 0; k < STEPS; k++) buffer.append(transitionAt(k));
@@ -50,7 +50,7 @@ function bufferCycle() {
   };
 }
 
-/** Runs the same cycle with the engine's table. */
+/** Returns a side that runs the same cycle with a table of the engine. */
 function tableCycle() {
   const tables = { t: { maxSize: STEPS, sampler: prioritized(EXPONENT, { withMin: true }), remover: fifo() } };
   const replay = new Replay({ spec: { ...spec, nextState: f32(4), isStateTerminal: bool() }, tables, seed: 1 });
@@ -74,7 +74,7 @@ function uniformBuffer() {
   return buffer;
 }
 
-/** Draws samples whose arrays a learner keeps or refills. */
+/** Returns a side that draws samples into existing arrays if `isFilled`, or otherwise into new arrays. */
 function bufferSampling(isFilled) {
   const buffer = uniformBuffer();
   const options = isFilled ? { into: buffer.sample(BATCH) } : {};
@@ -85,7 +85,7 @@ function bufferSampling(isFilled) {
   };
 }
 
-/** Runs the cycle with new arrays, as in PFRL's learners. */
+/** Returns a side that runs the cycle with new arrays for each sample, as in PFRL's learners. */
 function freshCycle() {
   const buffer = new PrioritizedReplayBuffer(FRESH_STEPS, { alpha: EXPONENT, spec, seed: 1 });
   for (let k = 0; k < FRESH_STEPS; k++) buffer.append(transitionAt(k));

@@ -11,7 +11,7 @@ const UNIT = "µs/batch";
 const LEAVES = 2 ** 20;
 const BETA = 0.4;
 const FEW = 32;
-/** The number of precomputed batches of priorities: a power of two. */
+/** The number of precomputed batches of priorities. It is a power of two, so that a mask limits an index. */
 const SETS = 16;
 
 function priorities() {
@@ -19,7 +19,7 @@ function priorities() {
   return Array.from({ length: SETS }, () => Float64Array.from({ length: BATCH }, () => priority(random)));
 }
 
-/** Measures the tree of the core without a table. */
+/** Returns a side that uses the sum tree of the core without a table. */
 function coreTree() {
   const instance = (file, imports) => new WebAssembly.Instance(new WebAssembly.Module(readFileSync(new URL(file, dist))), imports);
   const core = instance("core.wasm", {}).exports;
@@ -72,7 +72,7 @@ function jsTree(tree) {
   };
 }
 
-/** Samples with importance weights, then updates priorities by key. */
+/** Returns a side that samples with importance weights, and then updates the priorities of the sampled items by key. */
 export function cycle(table) {
   const into = table.batch(BATCH, { length: 2, beta: BETA });
   const options = { into, beta: BETA };
@@ -84,7 +84,7 @@ export function cycle(table) {
   };
 }
 
-/** Runs the same cycle on a handwritten ring. It has no keys, so an overwritten step goes unnoticed. */
+/** Returns a rival that runs the same cycle on a handwritten ring. The ring has no keys, so an update of an overwritten step goes unnoticed. */
 export function ringCycle(steps, Tree) {
   const ring = fullRing(steps);
   const tree = filled(new Tree(2 ** Math.ceil(Math.log2(steps)), BATCH));
@@ -119,7 +119,7 @@ export function ringCycle(steps, Tree) {
   };
 }
 
-/** Draws a few items. */
+/** Returns a side that draws batches of FEW items. */
 function drawing(table) {
   const options = { into: table.batch(FEW, { length: 2 }) };
   return (n) => {
@@ -129,7 +129,7 @@ function drawing(table) {
   };
 }
 
-/** Measures a table with a limit that no item reaches during the measurement, which shows the cost of the limit itself. */
+/** Returns a side that draws from a table with `maxTimesSampled`. No item reaches the limit, so the side shows what checking the limit costs. */
 function limited() {
   return drawing(tableWith(STEPS, { sampler: prioritized(EXPONENT), maxTimesSampled: 1_000_000 }).table);
 }

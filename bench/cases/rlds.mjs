@@ -26,7 +26,7 @@ const REPEATS = 3;
 const LOOKS = 200;
 const MIB = 2 ** 20;
 
-/** Iterates over every step as an object. */
+/** Reads the dataset and iterates over every step as an object. */
 async function steps() {
   let count = 0;
   let sum = 0;
@@ -46,7 +46,7 @@ async function columns() {
   if (count !== STEPS) throw new Error(`there must be ${STEPS} steps, got ${count}`);
 }
 
-/** Returns the nanoseconds per step. */
+/** Returns the nanoseconds per step of a function that reads the dataset once. */
 async function timed(pass) {
   const start = now();
   await pass();
@@ -93,7 +93,7 @@ async function peak(folder) {
   return { used, resident, episodes };
 }
 
-/** Returns by how many bytes a peak of memory grows if the dataset is ten times as large. */
+/** Returns by how many bytes a peak of memory grows if the dataset is ten times as large. @param which the peak: `used` or `resident` */
 async function growth(which) {
   const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
   try {

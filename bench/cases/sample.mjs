@@ -8,7 +8,7 @@ import { SnakeMemory } from "../rivals/tfjs-snake.mjs";
 import { BATCH, SOURCE_STEPS, STEPS, source } from "../source.mjs";
 
 const UNIT = "µs/batch";
-/** The number of steps in a long item, and below, the number of items in its table. */
+/** LONG is the number of steps in a long item. LONG_STEPS is the number of items in the table of long items. */
 const LONG = 4000;
 const LONG_STEPS = 100_000;
 /** The number of items in the tables from which small batches are drawn. These cases measure the loop instead of memory access. */
@@ -86,7 +86,7 @@ function ends(length) {
   return drawing(table, { into: table.batch(BATCH, { length, columns }), columns });
 }
 
-/** Iterates over batches of a dataset with `for await`. */
+/** Returns a side that reads batches of n items from a dataset with `for await`. */
 function awaiting(n) {
   const { table } = fullTable(LOOP_STEPS);
   const dataset = table.dataset({ batchSize: n, length: 2 });
@@ -96,7 +96,7 @@ function awaiting(n) {
   };
 }
 
-/** Reads the same batches with one call each. */
+/** Returns a rival that draws the same batches with a call to `sample` for each. */
 function calling(n) {
   const { table } = fullTable(LOOP_STEPS);
   const options = { length: 2 };

@@ -12,7 +12,7 @@ const [BATCH, LENGTH, STRIDE, WIDTH] = [32, 81, 40, 64];
 const ITEMS = 2_000;
 /** The number of steps per episode. Only the last sequence of an episode is shorter than LENGTH. */
 const EPISODE = 1_000;
-/** Sequences may take 1.1 times as long as the sample. */
+/** The minimum ratio of the sample's time to the sequences' time: sequences may take 1.1 times as long. */
 const LIMIT = 0.91;
 
 function filled() {

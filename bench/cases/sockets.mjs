@@ -11,7 +11,7 @@ const { remoteWriter } = await entry("remote");
 /** The number of steps per message when steps are sent in blocks. */
 const BLOCK = 256;
 
-/** Whether `bufferutil` is installed, with which `ws` masks and unmasks in C. In each case, either both ends of both sides use it, or none does. */
+/** Whether the package `bufferutil` is installed, with which `ws` masks and unmasks messages in C. In each case, all sockets use it, or none does. */
 const hasBufferutil = (() => {
   try {
     createRequire(import.meta.url).resolve("bufferutil");
@@ -48,11 +48,11 @@ const ours = (isNative) => async () => {
   };
 };
 
-/** Converts numbers for JSON. */
+/** Converts typed arrays, at any depth, to plain arrays, so that they can be written as JSON. */
 const plain = (value) => (ArrayBuffer.isView(value) ? [...value] : typeof value === "object" && value !== null ? mapped(value) : value);
 const mapped = (step) => Object.fromEntries(Object.entries(step).map(([name, value]) => [name, plain(value)]));
 
-/** Sends one text per message of `size` steps. The response to the last message confirms that all have arrived. Nothing limits the messages in flight. */
+/** Returns a rival that sends JSON texts of `size` steps without waiting. The response to the last text confirms that all have arrived. */
 const asJson = (size, isNative) => async () => {
   const [here, there] = await socketPair(isNative);
   const writer = made().writer(rules);

@@ -8,7 +8,7 @@ import { folder } from "./journal.mjs";
 
 const PIECE = 64 * 1024;
 const FRAME = [84, 84, 4];
-/** No timer fires, so a group is written when it is large enough. */
+/** The interval is so long that no timer fires during a measurement, so the journal writes a group only when it is large enough. */
 const durability = { everyMs: 3_600_000 };
 
 /** The two kinds of steps that are measured: many of 32 bytes, and few of 28 KB. A table is filled with `rows` steps per call. */
@@ -71,7 +71,7 @@ function restores(kind) {
   };
 }
 
-/** Copies as many bytes as a snapshot has. */
+/** Returns a rival that copies as many bytes as a snapshot has, in pieces. */
 function copies(kind) {
   const chunks = [...snapshotOf(inMemory(kind).replay)];
   const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
@@ -82,7 +82,7 @@ function copies(kind) {
   };
 }
 
-/** Opens copies of a journal in which every item of the table was replaced once. */
+/** Returns a side that opens copies of a journal in which every item of the table was replaced once. */
 async function openings(kind) {
   const ram = new Ram();
   const { replay, writer } = await journalled(kind, ram);
@@ -111,7 +111,7 @@ function restoring(kind) {
 const ofBoth = (make) => [small, large].map(make);
 const aCopy = { unit: "ms", rivalName: "copies of as many bytes, 64 KiB each", rival: copies };
 
-/** Returns the same case for a kind of steps, with sides created for it. */
+/** Returns a case for a kind of steps. Passes the kind to the functions that create the sides. */
 function of(kind, { name, ours, rival, ...rest }) {
   return { ...rest, name: `${name} ${kind.name}`, ours: () => ours(kind), rival: () => rival(kind) };
 }

@@ -26,7 +26,7 @@ const PATTERNS = [
   ({ observation, reward }) => ({ states: observation.slice(-5, null, 2), reward: reward.slice(-5) }),
 ];
 
-/** Creates the items with a structured writer. */
+/** Returns a side that creates items with a structured writer. */
 function structured(configs) {
   const { steps } = source();
   const writer = client().structuredWriter(configs());
@@ -37,7 +37,7 @@ function structured(configs) {
   };
 }
 
-/** Creates the same items with explicit calls. */
+/** Returns a rival that creates the same items with explicit calls to a trajectory writer. */
 function byHand(patterns) {
   const { steps } = source();
   const writer = client().trajectoryWriter({ numKeepAliveRefs: 8 });

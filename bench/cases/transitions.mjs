@@ -10,7 +10,7 @@ const GAMMA = 0.99;
 const DRAWN = 8;
 /** The number of steps per episode. If episodes ended at random steps, a processor could not predict where returns end. */
 const EPISODE = 50;
-/** Transitions may take 1.15 times as long as the sample, or 1.3 times with new arrays. */
+/** The minimum ratios of the sample's time to the transitions' time: transitions may take 1.15 times as long, or 1.3 times with new arrays. */
 const INTO = 0.87;
 const NEW = 0.77;
 
@@ -39,7 +39,7 @@ function against(n, isNew) {
   return { name, unit: "µs/batch", rivalName: "sample of the same items", ours, rival, limit: isNew ? NEW : INTO };
 }
 
-/** A mixture may take 1.15 times as long as a view of one table. */
+/** The minimum ratio of the view's time to the mixture's time: a mixture may take 1.15 times as long as a view of one table. */
 const MIXTURE = 0.87;
 
 /** Compares a mixture of two tables with a view of one of them: the same number of rows of the same steps. */
@@ -55,7 +55,7 @@ function mixed(isNew) {
   };
   const ours = () => counted(mixture(made().map((from) => ({ from, share: 0.5 }))));
   const rival = () => {
-    // Uses both tables in turn, because a mixture reads the memory of both.
+    // Draws half of the batches from each table, because a mixture also reads the memory of both.
     const [one, other] = made().map(counted);
     return (n) => one(n >> 1) + other(n - (n >> 1));
   };
@@ -63,7 +63,7 @@ function mixed(isNew) {
   return { name, unit: "µs/batch", rivalName: "sample of as many from one of them", ours, rival, limit: MIXTURE };
 }
 
-/** A batch of an epoch may take 1.1 times as long as a uniform batch: it takes the next items of a computed order instead of n random ones. */
+/** The minimum ratio of times: a batch of an epoch, which takes the next items of a shuffled order, may take 1.1 times as long as a uniform batch. */
 const EPOCH = 0.9;
 /** A limit above the number of iterations of any loop here. */
 const ENDLESS = 0xffffffff;

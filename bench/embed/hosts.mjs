@@ -1,4 +1,4 @@
-// Lists the hosts of embed.wasm whose speeds are compared, the command that starts each, and its target: a fraction of the speed of Node.js, per file played.
+// Lists the hosts of embed.wasm whose speeds are compared, the command that starts each, and its targets: per file, the minimum fraction of Node.js's speed.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ISOLATED } from "../../build/pages.mjs";

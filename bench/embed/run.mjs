@@ -20,7 +20,7 @@ await browsers.close();
 let missed = 0;
 for (const [host, all] of taken) {
   for (const [file, least] of Object.entries(host.least)) {
-    // Compares within a round, because the speed of the machine varies.
+    // The ratio is computed within each round, because the speed of the machine varies between rounds.
     const part = median(all.map((figures, round) => taken.get(node)[round][file] / figures[file]));
     const holds = part >= least;
     missed += Number(!holds);

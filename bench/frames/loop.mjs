@@ -11,7 +11,7 @@ const BLOCK = 1000;
 const STEPS = 1e6;
 const BATCH = 64;
 const FRAMES = 20_000;
-/** The factor by which the number of frames is increased when collections are counted. */
+/** The number of times that `play` runs all frames, so that enough garbage collections can be counted. */
 const ROUNDS = 5;
 /** The Replays of the warm-up. There are several, because code compiled for only one is discarded when a second is created. */
 const SMALL = { memories: 5, steps: 5000, frames: 5000 };
@@ -36,7 +36,7 @@ export async function measure(lib, pause, { steps = STEPS, frames = FRAMES, warm
   return { first: told(first), warm: told(warm), idle: told(idle) };
 }
 
-/** Plays warm frames, or the same number of idle turns, for a caller that counts collections from outside. */
+/** Plays warm frames, or the same number of empty frames, for a caller that counts garbage collections from outside. @param works whether frames do work */
 export async function play(lib, pause, works, { steps = STEPS, frames = FRAMES } = {}) {
   const frame = filled(lib, steps);
   await timed(frame, frames, pause);

@@ -18,7 +18,7 @@ const hosts = {
   Chromium: (start) => browsers.lines("chromium", root, { path: `/bench/frames/page.html?${start}`, headers: ISOLATED }),
 };
 
-/** Returns the number of collections in a process, from V8's trace. */
+/** Returns the number of garbage collections in a process, from V8's trace. */
 const collections = (what) => node("--trace-gc", "node.mjs", what).match(/ ms: (Scavenge|Mark-Compact)/g).length;
 
 const repeated = async (launch) => {
@@ -33,7 +33,7 @@ const held = (what, holds) => {
   if (!holds) missed.push(what);
 };
 
-/** Returns the medians of all launches, and prints them. */
+/** Measures and prints the medians of all launches. Returns a function that returns a median by part and figure. */
 async function measured(host, start, launch) {
   const all = await repeated(() => launch(start));
   const of = (part, figure) => median(all.map((result) => result[part][figure]));
@@ -58,7 +58,7 @@ const { folder, missing } = limits(join(root, "build/peers"));
 if (missing === undefined) await measured("C", "cold", () => JSON.parse(printed(folder, "./rows", ["frames", "64", "1000000"])));
 else console.log(`C         left out: ${missing}`);
 
-// A difference of one collection between launches is random.
+// The number of collections varies by chance between launches, so the minima are compared.
 const [frames, nothing] = [await repeated(() => collections("frames")), await repeated(() => collections("nothing"))].map((counts) => Math.min(...counts));
 console.log(`collections with frames ${frames}, without ${nothing}`);
 held("Node.js: as many collections as without Reprise's work", frames <= nothing);

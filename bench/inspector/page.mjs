@@ -6,7 +6,7 @@ const STEPS = 1_000_000;
 const FRAMES = 600;
 const WARM_UP = 120;
 const EPISODE = 200;
-/** The number of steps that the program appends per frame, and below, the number of items that it draws. */
+/** The number of steps that the program appends per frame. DRAWN is the number of items that it draws per frame. */
 const APPENDED = 8;
 const DRAWN = 64;
 
@@ -55,7 +55,7 @@ asked(play);
 
 function done() {
   const all = times.slice(WARM_UP);
-  // Frames without work would only lower the result.
+  // Frames in which the inspector does no work are left out, because they would only lower the result.
   const worked = all.filter((ms) => ms > 0.05).sort((a, b) => a - b);
   const at = (part) => worked[Math.min(worked.length - 1, Math.floor(worked.length * part))];
   const sum = worked.reduce((a, b) => a + b, 0);

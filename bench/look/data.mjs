@@ -59,7 +59,7 @@ function flat() {
     const [action, , , last, terminal, observation, reward] = columns(seed);
     return { observations: observation, actions: action, rewards: reward, terminals: terminal, timeouts: last };
   });
-  /** Returns the rows of an episode. */
+  /** Returns the values of one array for the episode that begins at row `from`. */
   const part = (name, from) => made[(from / STEPS) % made.length][name];
   return { rows, shapes, part };
 }

@@ -5,7 +5,7 @@ export const PIXELS = SIDE * SIDE;
 const STACK = 4;
 export const BATCH = 32;
 const ROUNDS = 60;
-/** The number of frames per read from a game. */
+/** The number of frames that are read from a recording per call. */
 const CHUNK = 500;
 
 /**
@@ -41,7 +41,7 @@ export async function filled({ Replay, f32, i32, u8, ...lib }, leaf, total, name
   return { replay, appendUs: (ms * 1000) / total };
 }
 
-/** Draws batches repeatedly into the same arrays. */
+/** Returns a function that draws batches of transitions into the same arrays. */
 export function drawing({ replay }) {
   const view = replay.tables.memory.transitions({ gamma: 0.99 });
   const into = view.sample(BATCH);
@@ -62,7 +62,7 @@ export function rates(sides) {
   return times.map((all) => BATCH / all.sort((a, b) => a - b)[ROUNDS >> 2]);
 }
 
-/** Returns the bytes of packed entries with the rows that refer to them, and the total bytes. */
+/** Returns the bytes of the packed frames and of the rows that refer to them (`stored`), all bytes in use, and the compression ratio. */
 export function memoryOf({ replay }) {
   const { packed, bytes } = replay.stats();
   const { frames } = packed;

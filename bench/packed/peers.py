@@ -21,7 +21,7 @@ def frames_of(folder, count, games):
 
 
 def numpy_draw(frames):
-    """Uses fancy indexing into reused arrays."""
+    """Returns a function that gathers a batch with np.take into a reused array, and copies both stacks."""
     rng = np.random.default_rng(0)
     window = np.arange(STACK + 1)
     stacks = np.empty((BATCH, STACK + 1, SIDE, SIDE), np.uint8)
@@ -44,7 +44,7 @@ def cpprb_draw(frames):
 
 
 def rate(draw):
-    """Returns thousands of transitions per second: the median of the faster half."""
+    """Returns thousands of transitions per second: the median of the faster half of all rounds."""
     times = []
     for _ in range(ROUNDS):
         start = time.perf_counter()

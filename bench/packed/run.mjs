@@ -19,7 +19,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const SCRATCH = "build/packed";
-/** The number of frames for each game in the mix. The other games have fewer. */
+/** The number of recorded frames for each game in games.mjs. Each of the other games has OTHER_FRAMES frames. */
 const MIXED_FRAMES = 40_000;
 const OTHER_FRAMES = 4_000;
 const NOISE_FRAMES = 20_000;
@@ -62,7 +62,7 @@ function recorded(name, first, count) {
   return { frames: all.frames.subarray(at * PIXELS, (at + count) * PIXELS), ends };
 }
 
-/** Returns incompressible frames, all distinct. */
+/** Returns frames of random noise, which cannot be compressed, in the form that `recorded` returns. No episode ends. */
 function noise(_name, first, count) {
   let state = (first + 1) * 0x9e3779b9;
   const frames = new Uint32Array((count * PIXELS) / 4).map(() => {

@@ -14,7 +14,7 @@ const TOP = 76;
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
-/** Returns the variants of a workload in the chart. */
+/** Returns the variants of a workload that the chart shows. */
 function shown({ variants }) {
   const measured = variants.filter(({ skipped }) => skipped === undefined);
   const ours = measured.filter(({ side }) => side === "ours");
@@ -37,7 +37,7 @@ const PAINTS = [
   [".dim", "fill", "#59636e", "#9198a1"],
 ];
 
-/** @param mode 0 for light, 1 for dark */
+/** Returns the CSS rules of a mode. @param mode 0 for light, 1 for dark */
 const rules = (mode) => PAINTS.map(([selector, property, ...colours]) => `    ${selector} { ${property}: ${colours[mode]}; }`).join("\n");
 
 export function chart(run) {

@@ -1,15 +1,15 @@
 /** Checks a run against the thresholds. */
 
-/** Returns the number of operations of a variant during one operation of the other variant. For measures other than `ns`, returns their ratio. */
+/** Returns the other variant's value of a measure divided by ours. For `ns`, this is the number of our operations in the time of one of the other variant. */
 const ratioOf = (ours, other, of = "ns") => other[of] / ours[of];
 
-/** Returns the fastest library, except those that do not count. */
+/** Returns the fastest variant of a library, except those that are marked `apart` or were skipped. */
 export function best(variants) {
   const counted = variants.filter(({ side, apart, skipped }) => side === "peer" && apart === undefined && skipped === undefined);
   return counted.sort((a, b) => a.ns - b.ns)[0];
 }
 
-/** Returns the variant that a threshold names: one variant, or the best library. If it ran with both versions of malloc, the faster run counts. */
+/** Returns the variant that a threshold names, or the best library for `peers`. If the variant ran with both settings of malloc, the faster run counts. */
 function named(variants, to) {
   if (to === "peers") return best(variants);
   return variants.filter(({ name, skipped }) => skipped === undefined && (name === to || name === `${to}, pages kept`)).sort((a, b) => a.ns - b.ns)[0];

@@ -7,7 +7,7 @@ const SCALES = [
   [1, ""],
 ];
 
-/** More than three digits would only show noise. */
+/** Formats a number with three significant digits, because more would only show noise. */
 export function figure(value) {
   const [scale, letter] = SCALES.find(([least]) => value >= least) ?? [1, ""];
   const shown = value / scale;

@@ -1,7 +1,7 @@
 /**
- * Lists the targets of Reprise, row by row as in the issue that set them. Each number is how many operations Reprise must do in the time of one operation of
- * the other side. `--check` fails if a target is missed. `recycled` has the target of `into`. `peers` is the best of the libraries in the run, with the
- * faster of the two versions of malloc, except the libraries marked `apart` (workloads.mjs states the reasons).
+ * Lists the targets of Reprise, row by row as in the issue that set them. `least` is how many operations Reprise must do in the time of one operation of the
+ * other side, or the minimum ratio of the measure in `of`. `most` is a maximum of that measure. `--check` fails if a target is missed. `recycled` has the
+ * target of `into`. `peers` is the best of the libraries in the run, with either setting of malloc, except those marked `apart` (workloads.mjs states why).
  */
 const held = (workload, into, fresh, touch) => [
   { workload, ours: "into", to: "peers", least: into },
@@ -29,6 +29,6 @@ export const thresholds = [
   { workload: "prioritized add", ours: "object", to: "peers", least: 120 },
   { workload: "frame of a game", ours: "into", to: "first build", of: "p999", least: 1 },
   { workload: "frame of a game", ours: "recycled", to: "first build", of: "p999", least: 1 },
-  // The maximum number of garbage collections caused.
+  // The frames must not cause a garbage collection.
   { workload: "frame of a game", ours: "into", of: "collections", most: 0 },
 ];

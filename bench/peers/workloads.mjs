@@ -22,7 +22,7 @@ const SCREENS = games.map((name) => join(process.env.REPRISE_SCREENS ?? join(roo
 
 const WAYS = ["into", "recycled", "new arrays"];
 const ALL = Object.keys(LIBRARIES);
-/** Libraries with prioritized batches. */
+/** The libraries that can draw prioritized batches. */
 const PRIORITIZED = ["cpprb", "tianshou", "flashbax", "torchrl", "pfrl"];
 const M = 1_000_000;
 
@@ -116,7 +116,7 @@ export const workloads = [
   },
 ];
 
-/** Returns the workloads whose names contain one of the words, or all of them without words. */
+/** Returns the workloads whose names contain at least one of the words. Without words, returns all workloads. */
 export function chosen(words) {
   const found = workloads.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
   if (found.length === 0)

@@ -42,7 +42,7 @@ const programs = {
       await writer.flush();
     };
   },
-  /** Creates the items of a table with a rule, like observers. */
+  /** Creates items in a table with a rule, like the observers of TF-Agents. */
   writer() {
     const writer = client.writer({ keep: 1, items: [{ table: "in", length: 1, priority: 1 }] });
     return async (n) => {

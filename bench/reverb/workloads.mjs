@@ -1,4 +1,4 @@
-/** Lists the workloads and their targets. Each number is how many items Reprise must move in the time of one item of the other side. */
+/** Lists the workloads and their targets. `least` is the number of items that Reprise must move in the time in which the other side moves one item. */
 
 const ours = (name, task) => ({ name, task, program: "ours" });
 const theirs = (name, task) => ({ name, task, program: "python" });

@@ -30,7 +30,7 @@ export class ColumnRing {
     if (this.size < this.capacity) this.size++;
   }
 
-  /** Draws n pairs of adjacent steps uniformly, and writes their starts. */
+  /** Draws n pairs of adjacent steps uniformly, and writes the index of each pair's first step to `out`. */
   draw(random, n, out) {
     const { size, capacity } = this;
     const oldest = size === capacity ? this.head : 0;

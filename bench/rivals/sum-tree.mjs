@@ -20,7 +20,7 @@ export class SumTree {
     return this.nodes[this.leaves + slot];
   }
 
-  /** Draws n leaves in proportion to their weights. */
+  /** Draws n leaves in proportion to their weights, and writes their numbers to `out`. */
   draw(random, n, out) {
     const { nodes, leaves, total } = this;
     for (let i = 0; i < n; i++) {

@@ -29,7 +29,7 @@ def batched(builder):
 
 
 def rows(builder):
-    """Does the same, and then creates a dict per step."""
+    """Reads the steps of an episode as one batch, as `batched` does, and then creates a dict per step."""
     config = tfds.ReadConfig(interleave_cycle_length=1, try_autocache=False)
     dataset = builder.as_dataset(split="train", read_config=config).flat_map(lambda episode: episode["steps"].batch(LARGE)).prefetch(4)
     count = 0

@@ -1,8 +1,8 @@
-/** Compares an answer with the expected one. Every function returns undefined if they agree, else the difference. */
+/** Compares an answer with the expected one. The exported functions return undefined if both agree, or else a description of the first difference. */
 import { numberOf, type Op, type Result, type TableCase } from "./case.ts";
 import { accepted, kindOf } from "./meaning.ts";
 
-/** The tolerance of floats that were rounded to float32 on the way. */
+/** The relative tolerance of a comparison of numbers, because a number may have been rounded to float32 on its way. */
 const TOLERANCE = 1e-6;
 /** The tolerance of a count with a fixed seed, in standard deviations. A correct count exceeds it about once in two million counts. */
 const SIGMA = 5;
@@ -12,7 +12,7 @@ export type Answer = { readonly result: Result } | { readonly error: unknown };
 export function difference(test: TableCase, i: number, expected: Result, answer: Answer): string | undefined {
   const op = test.ops[i] as Op;
   if (expected.error !== undefined || expected.hangs === true) {
-    // Our calls never hang. If the recorded call hangs, ours must throw.
+    // If the recorded call hung, our call must throw.
     const kinds = expected.hangs === true ? undefined : accepted(test, i, expected.error as Result);
     if (!("error" in answer)) return differs("", kinds === undefined ? "an error where the real call never comes back" : kinds.join(" or "), answer.result);
     const kind = kindOf(answer.error);
@@ -24,10 +24,10 @@ export function difference(test: TableCase, i: number, expected: Result, answer:
   return valueDifference("", held(op, expected), answer.result);
 }
 
-/** Returns the part of an expected answer that is compared. */
+/** Removes the parts of an expected answer that are not compared, and converts the limit on samples to our form. */
 function held([kind]: Op, expected: Result): Result {
   if (kind === "sample_timeout") return { ...expected, how: undefined };
-  // `sampler` and `remover` are protocol text; 0 and below mean no limit.
+  // `sampler` and `remover` are texts of Reverb's protocol. A recorded limit of 0 or less means no limit, which our info shows as 0.
   if (kind === "info") return { ...expected, sampler: undefined, remover: undefined, max_times_sampled: Math.max(expected.max_times_sampled as number, 0) };
   return expected;
 }

@@ -13,7 +13,7 @@ import { PFRL } from "./transitions/departures.ts";
 
 type Raw = { name: string; tables: object[]; ops: [string, object?][]; expect: { results?: Record<string, unknown>[]; error?: object } };
 
-/** Client calls whose answers differ from ours. */
+/** The names of the cases in client-calls.json in which our answer differs from the recorded one. */
 const CLIENT = ["insert_one_table_unknown", "column_history_beyond", "column_other_writer", "column_of_column_type"].map((name) => `client_${name}`);
 
 const FOLDERS = ["pfrl", "reverb-wire/checkpoint", "reverb-wire", "tfagents", "variants"];
@@ -57,7 +57,7 @@ describe("recorded cases of replay-buffer.json", () => {
 
   it.each(each(12, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const { state, why, departs } = await runCase(raw);
-    // The cases themselves have no departures.
+    // Only the cases in BUFFERS may depart from the recorded answers.
     expect({ state, why, departs: departs ?? false }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(BUFFERS, name) });
   });
 
@@ -86,7 +86,7 @@ describe("recorded cases of RLDS", () => {
     expect(await runCase(raw)).toMatchObject({ state: "passed", departs: (RLDS as readonly string[]).includes(name) });
   });
 
-  // Other dtypes, nests, arguments and orders, recorded in the same way: variants/cases.py.
+  // variants/cases.py defines these cases, which have other dtypes, nests, arguments and orders of steps.
   const more = read("rlds.json", join(import.meta.dirname, "variants"));
   it.each(each(12, more, 0).map((raw) => [raw.name, raw] as const))("variant %s", async (_, raw) => {
     const { state, why } = await runCase(raw);
@@ -102,7 +102,7 @@ describe("recorded cases of RLDS", () => {
   });
 });
 
-// These departures are rules: in each of these cases, a rule changes an answer.
+// For these families, departures are rules. `departs` lists the cases in which a rule changes an answer.
 describe.each([
   { file: "trajectories.json", departs: ["trajectory_from_episode_empty", "trajectory_n_step_truncated", "trajectory_transition_batch"] },
   { file: "drivers.json", departs: [] },
@@ -130,7 +130,7 @@ describe.each([
     });
   });
 
-  // Random cases with a fixed seed, recorded in the same way: variants/agents.py.
+  // variants/agents.py defines these cases, some of them randomly with a fixed seed.
   it.each(each(12, read(file, join(import.meta.dirname, "variants")), 1).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
     const { state, why } = await runCase(raw);
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
@@ -191,7 +191,7 @@ describe.each(["decoded.json", "expected.json"])("recorded messages of Reverb's 
     const [report] = await runPaths([join(import.meta.dirname, "reverb-wire", file)]);
     const failed = report?.outcomes.filter(({ state }) => state === "failed");
     const skipped = report?.outcomes.filter(({ state }) => state === "skipped").map(({ name }) => name);
-    // The texts come from a client in the server's process. Two of them also occur in messages.
+    // Only a client in the server's process can produce the skipped entries.
     expect({ failed, skipped }).toEqual({ failed: [], skipped: file === "decoded.json" ? ["initialize_connection.request.bin"] : ["mutate", "mutate_absent"] });
   });
 });

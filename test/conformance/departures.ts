@@ -9,7 +9,7 @@ export interface Departure {
 }
 
 const sample = (value: unknown, table_size: number, priority = 1, times_sampled = 1) => ({ value, probability: 1, table_size, priority, times_sampled });
-/** Samples a queue until it is empty. */
+/** Returns the expected result of sampling a queue until it is empty. */
 const drained = (values: readonly unknown[]): Result => ({ samples: values.map((value, i) => sample(value, values.length - i)) });
 
 /** Departures by the name of the case. */

@@ -1,4 +1,4 @@
-/** Runs the families of cases that any host can run with only the package. PFRL cases need files, so other code runs them. */
+/** Runs the families of cases that need only the package, so they run on any host. PFRL cases need files, so files.ts runs them. */
 import { runBufferCase } from "./buffers/cases.ts";
 import { isObject } from "./case.ts";
 import { runClientCase, runDatasetCase } from "./client/cases.ts";

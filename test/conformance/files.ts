@@ -9,12 +9,12 @@ import { runWireFile } from "./wire/cases.ts";
 
 /** The outcomes of a file, or of a path that does not exist. */
 export interface FileReport {
-  /** The path as passed, or below the passed folder. */
+  /** The path as passed, or, if a folder was passed, the path of a file in it. */
   readonly path: string;
   readonly outcomes: readonly Outcome[];
 }
 
-/** Runs every *.json at some paths, including subfolders. */
+/** Runs the files at the given paths. For a folder, runs every *.json in it and in its subfolders. */
 export async function runPaths(paths: readonly string[]): Promise<FileReport[]> {
   const reports: FileReport[] = [];
   for (const path of paths) {
@@ -53,7 +53,7 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   return { name, state: "failed", why: `malformed: of no known family, its fields are ${Object.keys(raw).join(", ")}` };
 }
 
-/** Runs files that contain recordings of another kind instead of an array of cases. */
+/** Runs a file that contains a recording of another kind instead of an array of cases. Returns undefined for any other file. */
 function otherFile(path: string, content: unknown): Outcome[] | undefined {
   if (!isObject(content)) return undefined;
   const skip = (names: readonly string[], what: string): Outcome[] => names.map((name) => ({ name, state: "skipped", why: `not built yet: ${what}` }));

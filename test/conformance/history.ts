@@ -4,7 +4,10 @@ import { ReplayError } from "../../src/index.ts";
 import type { HistoryColumn, ItemColumns, TrajectoryColumn, TrajectoryWriter } from "../../src/tf-agents/index.ts";
 import { isObject, Malformed } from "./case.ts";
 
-/** Returns an item's columns. `["a", 0]` is a step, `["a", [start, stop, step]]` a slice, and `["a", {list: […]}]` a list of steps. The nesting is kept. */
+/**
+ * Returns an item's columns, nested like `how`. In `how`, `["a", 0]` picks one step of field a, `["a", [start, stop, step]]` a slice, and `["a", {list: […]}]`
+ * a list of steps.
+ */
 export function pick(writer: Pick<TrajectoryWriter, "history">, how: unknown): ItemColumns {
   if (!isObject(how)) throw new Malformed(`trajectory must be an object of columns, got ${JSON.stringify(how)}`);
   const { history } = writer;
@@ -23,7 +26,7 @@ function columnOf(history: unknown, how: readonly unknown[]): TrajectoryColumn {
   return column.slice(start, stop, step);
 }
 
-/** Applies `each` to every column, or history column, and keeps the nesting. */
+/** Applies `each` to every column of an item or of a history, and keeps the nesting. */
 export function map<T>(node: unknown, each: (column: T) => unknown): unknown {
   if (typeof (node as { slice?: unknown; values?: unknown }).slice === "function" && !Array.isArray(node)) return each(node as T);
   if (Array.isArray(node)) return node.map((part) => map(part, each));

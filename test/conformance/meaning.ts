@@ -2,7 +2,7 @@
 import { ReplayError } from "../../src/index.ts";
 import type { Op, Result, TableCase } from "./case.ts";
 
-/** The ops that determine how an error is judged. */
+/** The ops of writers. If one of them raised a RuntimeError on a closed writer, the only error that we accept is CLOSED. */
 const OF_WRITERS = ["append", "append_sequence", "create_item", "create_item_legacy", "configure", "hold", "numpy", "history_len", "end_episode", "flush"];
 
 /** The ops that a table's signature may reject. */
@@ -27,7 +27,7 @@ export function accepted(test: TableCase, i: number, { type, kind }: Result): re
     case "AssertionError":
     case "IndexError":
     case "ZeroDivisionError":
-      // For a restart, the tables do not match. For an append, the form of the data is wrong.
+      // A restart fails if a table is missing, and an append fails if the data has the wrong form.
       if (op === "checkpoint_restart") return ["NOT_FOUND"];
       if (op === "append" || op === "append_sequence") return ["SPEC_MISMATCH"];
       // If a table has a signature, the form of an item may also be wrong.
@@ -38,7 +38,7 @@ export function accepted(test: TableCase, i: number, { type, kind }: Result): re
       return ["TIMEOUT"];
     case "RuntimeError":
       if (closed && OF_WRITERS.includes(op)) return ["CLOSED"];
-      // Fewer steps than an item needs are a wrong length.
+      // The RangeError is for an item whose length exceeds the number of steps.
       return ["EMPTY", "TOO_FEW", "NOT_FOUND", "RangeError"];
     default:
       return ["RangeError", "NOT_FOUND", "INVALID_DATA"];

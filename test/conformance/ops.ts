@@ -10,7 +10,7 @@ import { DEFAULT_WRITER, type Sampled, type TableWorld } from "./world.ts";
 type Args = { readonly [name: string]: unknown };
 type Run = (world: TableWorld, args: Args, op: Op) => Result | Promise<Result>;
 
-/** The ops for tables of this process and of a server. */
+/** The implementations of the ops by name. They work with tables of this process and of a server. */
 export const OPS: { readonly [kind: string]: Run } = {
   // Tables
   insert: async (world, args) => {

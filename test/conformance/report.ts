@@ -1,4 +1,4 @@
-/** Prints the report of the runner: failures, skipped cases with reasons, departures, and a last line of counts. */
+/** Creates the lines of the runner's report: failures, skipped cases with reasons, departures, and a last line of counts. */
 import { DEPARTURES } from "./departures.ts";
 import type { FileReport } from "./files.ts";
 import type { Outcome } from "./outcome.ts";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { runPaths } from "./files.ts";
 import { reportOf } from "./report.ts";
 
-// The bundle is dist/conformance.mjs, a folder below the root.
+// This file runs as the bundle dist/conformance.mjs, so `..` is the root of the repository.
 const copies = relative(process.cwd(), fileURLToPath(new URL("../test/conformance", import.meta.url)));
 
 const paths = process.argv.slice(2);

@@ -40,10 +40,10 @@ function file(name: string, content: unknown): string {
 
 /** Parts that are not compared, according to README.md. For a tally, these are the recorded counts and values derived from them. */
 const NOT_HELD = ["sampler", "remover", "how", "count", "message", "type", "counts", "chi2_against_uniform", "all_probabilities_equal"];
-/** Random draws only have to be possible, so an altered draw may also pass. */
+/** The cases with random draws. Any possible draw passes, so an altered draw may also pass. */
 const RANDOM = ["stateful_add_sequence", "episodic_preprocess", "uniform_dataset_random"];
 
-/** Returns every compared number, boolean and shape of an answer, with a function that changes it. */
+/** Returns the path of every compared number, boolean and string of an answer, with a function that changes it. */
 function changes(node: Json | unknown[], path: string): [path: string, change: () => void][] {
   return Object.entries(node).flatMap(([key, value]) => {
     const here = `${path}.${key}`;
@@ -242,7 +242,7 @@ describe("PFRL's buffers", () => {
     ["an argument of no name", (raw) => (raw.args.colour = 1), /^constructor: expected null, got TypeError: .*no option "colour"/],
   ] as const satisfies readonly (readonly [string, (raw: ReturnType<typeof of>) => unknown, RegExp])[])("fail for %s", async (_, change, why) => {
     const raw = of("prioritized.json", "per-weights-true");
-    // Creates something to compare before the first draw.
+    // The added ops compare the length and the contents of the buffer before the first draw.
     raw.ops.splice(5, 0, { op: "contents" });
     raw.expect.splice(5, 0, { value: [0, 1, 2, 3, 4].map((i) => [transition(i, i === 4)]) });
     raw.ops.splice(4, 0, { op: "len" });
@@ -280,7 +280,7 @@ describe("the program", () => {
     const named = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL, RLDS].flatMap((each) => (Array.isArray(each) ? each : Object.keys(each)));
     const [, count, listed = ""] = /\n(\d+) departures[^\n]*\n((?: {2}.*\n)*)/.exec(stdout) ?? [];
     const told = [...listed.matchAll(/^ {2}(\S+) \(passed\): \S/gm)].map(([, name]) => name);
-    // The departures of later families are rules. Each names its rule.
+    // The other families define their departures as rules, so the report may list more cases than `named`.
     expect(told).toEqual(expect.arrayContaining(named));
     expect(told.length).toBe(Number(count));
   });

@@ -1,10 +1,10 @@
-/** Converts the steps of a case: to the spec of its Replay, and from JSON values to typed arrays. */
+/** Determines the spec of a case's Replay from the steps in its ops, and converts the JSON values of steps to typed arrays. */
 
 import { f64, type Leaf, type Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
 import { isObject, Malformed, numberOf, type Op, type TableCase } from "./case.ts";
 
-/** A Replay serves all writers of a case. `insert`, the trajectory writer and the legacy writer have a branch each. */
+/** The name of a branch of the Replay's spec. One Replay serves `insert`, the trajectory writers and the legacy writers of a case, each with its own branch. */
 export type Branch = "insert" | "step" | "legacy";
 
 /** Our dtypes by the names of NumPy's dtypes. */
@@ -39,7 +39,7 @@ export function specOf(test: TableCase): { readonly [branch: string]: Spec } {
   return branches;
 }
 
-/** Merges the fields of both specs. The first spec takes precedence. */
+/** Merges the fields of two specs. If both define a leaf or a list, the first spec takes precedence. */
 function merged(first: Spec | undefined, second: Spec): Spec {
   if (first === undefined) return second;
   if (isLeafOfOurs(first) || isLeafOfOurs(second) || Array.isArray(first) || Array.isArray(second)) return first;
@@ -58,7 +58,7 @@ function isLeafOfOurs(spec: Spec): spec is Leaf {
   return typeof (spec as Leaf).dtype === "string";
 }
 
-/** The data of an `insert` has a branch for each spec. */
+/** Returns the name of the branch for the data of an `insert_data` op. Each distinct spec has a branch. */
 export function dataBranch(spec: unknown): string {
   return `data ${JSON.stringify(spec)}`;
 }
@@ -72,7 +72,7 @@ export function appendSpec(test: TableCase, [, args]: Op): unknown {
   return args.spec ?? test.spec;
 }
 
-/** Converts a spec of a case. */
+/** Converts a spec of a case to our spec. */
 export function ourSpec(theirs: unknown): Spec {
   if (isLeaf(theirs)) {
     const dtype = DTYPE_OF[theirs.dtype];
@@ -84,7 +84,7 @@ export function ourSpec(theirs: unknown): Spec {
   throw new Malformed(`spec must be nested leaves {dtype, shape}, got ${JSON.stringify(theirs)}`);
 }
 
-/** Converts a value of a case according to its spec, each leaf to a typed array. Omitted fields are null. */
+/** Converts a value of a case according to its spec: each leaf becomes a typed array, and an omitted value becomes null. */
 export function build(theirs: unknown, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   if (isLeaf(theirs)) {

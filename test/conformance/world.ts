@@ -21,13 +21,13 @@ import { tableOptions } from "./tables/options.ts";
 /** The seed of every case, so that results are reproducible. */
 const SEED = 2026;
 const MAX_BYTES = 2 ** 28;
-/** The limit of a wait in milliseconds. Nothing else runs while a case waits, so a result that is not immediate never arrives. */
+/** The maximum time of a wait in milliseconds. Nothing else runs while a case waits, so a result that is not immediate never arrives. */
 export const WAIT_MS = 20;
 export const DEFAULT_WRITER = "w";
-/** A key that no item has. */
+/** The key that is used for a value that no sample has returned. No item has this key. */
 const NO_KEY = 0;
 
-/** The options that show an item as a whole, even if it spans episodes. */
+/** The sample options that return an item as a whole, even if it spans several episodes. */
 const WHOLE = { cross: true };
 
 type Named = { readonly writer?: unknown };
@@ -42,18 +42,18 @@ export interface Sampled {
 
 type AnyWriter = Public<TrajectoryWriter> | Public<LegacyWriter>;
 
-/** The tables of a case, local or remote. */
+/** The client and the writers of a case. The tables are in this process or on a server. */
 export abstract class TableWorld {
   readonly test: TableCase;
   readonly spec: { readonly [branch: string]: Spec };
   abstract readonly client: Pick<Client, "insert" | "legacyWriter" | "mutatePriorities" | "reset" | "serverInfo" | "trajectoryWriter">;
-  /** How long to wait for results. */
+  /** The maximum time to wait for a result, in milliseconds. */
   abstract readonly waitMs: number;
   /** Trajectory and legacy writers, by their names in the ops. */
   readonly writers = new Map<string, AnyWriter>();
-  /** Keys by table and value. */
+  /** The keys of sampled items, by table and value. */
   readonly #keys = new Map<string, ItemKey>();
-  /** The argument of a `create_item` without steps. */
+  /** The columns that a `hold` op picked, for a later `create_item` op that names none. */
   held: ItemColumns | undefined;
 
   constructor(test: TableCase) {
@@ -65,14 +65,14 @@ export abstract class TableWorld {
   abstract canSample(table: string, n: number): Awaitable<boolean>;
   /** Draws one item; undefined if the limiter allows none. */
   abstract sample(table: string): Awaitable<Sampled | undefined>;
-  /** Makes draws that must succeed. @throws ReplayError TIMEOUT */
+  /** Draws n items. @throws ReplayError TIMEOUT if the limiter does not allow all of the draws in time */
   abstract sampleMany(table: string, n: number): Promise<Sampled[]>;
-  /** Called after an item is created. Decides whether to wait for the insertion. */
+  /** Called after an item is created. On a server, waits for its insertion. @param waits resolves when the writer can continue */
   abstract sent(waits: Promise<void> | undefined): Awaitable<void>;
-  /** Saves and restores everything with a checkpoint, which closes the writers. */
+  /** Closes the writers, saves everything to a checkpoint, and restores it. @param tables the tables that must exist after the restart; default: all */
   abstract restart(tables?: readonly TableArgs[]): Awaitable<void>;
 
-  /** The table of an op. */
+  /** Returns the name of an op's table. The default is "t", or the first table if there is no "t". */
   nameOf(args: { readonly table?: unknown }): string {
     const names = this.test.tables.map((table) => table.name);
     return (args.table ?? (names.includes("t") ? "t" : names[0])) as string;
@@ -82,7 +82,7 @@ export abstract class TableWorld {
     return this.#keys.get(`${table} ${value}`) ?? NO_KEY;
   }
 
-  /** Returns an item in the format of a sample. @param columns as nested plain values */
+  /** Returns an item in the format of the cases, and remembers its key. @param columns the item's columns as nested plain values */
   told(table: string, columns: readonly unknown[], key: ItemKey, info: Omit<Sampled, "value">): Sampled {
     const [lone] = columns;
     const value = columns.length > 1 ? columns : Array.isArray(lone) && lone.length === 1 ? lone[0] : lone;
@@ -156,7 +156,7 @@ export class World extends TableWorld {
     });
   }
 
-  /** Never waits, because an item that the limiter blocks would never be inserted. */
+  /** Does not wait, because an item that the limiter blocks would never be inserted. */
   sent(): void {}
 
   restart(wanted: readonly TableArgs[] = this.test.tables): void {
@@ -193,7 +193,7 @@ function timed(spec: Spec): Signature {
   return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, timed(node as Spec)]));
 }
 
-/** Returns the columns of a batch of one item as nested plain values. */
+/** Returns the columns of a batch that contains one item, as nested plain values. */
 function columnsOf(steps: unknown): unknown[] {
   const { data, shape } = steps as Column;
   if (ArrayBuffer.isView(data)) return [nestedColumn({ data, shape: shape.slice(1) } as Column)];

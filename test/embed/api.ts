@@ -65,7 +65,7 @@ export class Api {
     return (info === undefined ? keys : info.keys).slice(0, this.#batch.count) as Float64Array;
   }
 
-  /** Returns the columns of the last batch, which came from a view. */
+  /** Returns the columns of the last batch. @param view the number of the view that returned the batch */
   columns(view: number): OwnColumns {
     const { transitions } = this.#world.views[view] as WorldView;
     return transitions === undefined ? itemColumns(this.#batch, this.#values.leaves) : transitionColumns(this.#batch);
@@ -81,7 +81,7 @@ export class Api {
     return join([...this.#replay.snapshot()]);
   }
 
-  /** Continues with the content of a snapshot. */
+  /** Replaces the Replay with one that is restored from a snapshot. */
   restore(snapshot: Uint8Array): void {
     this.#replay = Replay.restore(snapshot, { logger: null });
     this.#writers = [...this.#replay.writers] as Writer[];
@@ -92,7 +92,7 @@ export class Api {
     for (const writer of this.#writers) writer.close();
   }
 
-  /** Opens all writers of the world again. */
+  /** Opens the writers of the world. */
   openWriters(): void {
     this.#writers = this.#world.writers.map((options) => this.#replay.writer(options as object) as unknown as Writer);
   }
@@ -111,7 +111,7 @@ export class Api {
     return this.#replay.table(this.#tables[number] as string) as Table;
   }
 
-  /** Makes a call. Returns by how much it changes the number of items that wait for rate limiters. */
+  /** Makes a call. Returns the change in the number of items that wait for rate limiters. */
   #waiting(call: () => void): number {
     const pending = () => Object.values(this.#replay.stats().tables).reduce((sum, table) => sum + table.pending, 0);
     const before = pending();

@@ -14,7 +14,7 @@ describe("a text", () => {
     ["leaf a f32 1.5", /got "1.5"/],
     ["leaf a f32 4 4294967296", /got "4294967296"/],
     ["leaf a f32 1000000 1000000", /a value of "a" must have at most 1073741823 bytes/],
-    // These products wrap at 2^64 and become small again.
+    // The product of the frame size and the number of frames exceeds 2^64, so it would wrap to a small number.
     ["leaf a text 16777708 1073710081 shared s stack 1024", /a value of "a" must have at most 1073741823 bytes/],
     ["leaf a text 16777212 1073741824 shared s stack 1024", /a value of "a" must have at most 1073741823 bytes/],
     ["leaf a text 0", /the maximum size of a text must be an integer from 1/],

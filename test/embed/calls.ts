@@ -1,4 +1,4 @@
-/** Generates random calls of a world for both sides. */
+/** Generates random calls on the Replay of a world. TypeScript and embed.wasm both make these calls (twin.ts). */
 import type { TestRandom } from "../support/random.ts";
 import type { Step, Values } from "./values.ts";
 import type { World } from "./world.ts";

@@ -1,4 +1,4 @@
-/** Compares the columns of a batch on both sides. */
+/** Compares the columns of a batch in TypeScript with the columns that embed.wasm reports. */
 
 import type { AnyTransitions } from "../../src/batch/transitions/transition-batch.ts";
 import type { Batch } from "../../src/index.ts";
@@ -9,7 +9,7 @@ import type { FoundLeaf } from "../../src/schema/spec.ts";
 import { type ToldColumn, type ToldColumns, textBytes } from "./host.ts";
 import { bytesIn, join } from "./values.ts";
 
-/** A column of the public API: its array, and the shape of an entry, with steps as the first dimension if it has several. */
+/** A column of the public API: its array, and the shape of one entry. If an entry has several steps, the first dimension is the number of steps. */
 interface OwnColumn {
   readonly data: ArrayLike<unknown>;
   readonly shape: readonly number[];

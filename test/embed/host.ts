@@ -36,7 +36,7 @@ export interface EmbedExports {
 
 export type Build = "embed" | "embed.scalar";
 
-/** A Replay with each feature that hosts are likely to get wrong. */
+/** The text of a Replay with the features that hosts are likely to implement incorrectly. */
 export const TEXT = `
 leaf observation f32 4
 leaf action i32
@@ -125,7 +125,7 @@ export class Embed {
     return this;
   }
 
-  /** @param text lines that follow the lines in the snapshot */
+  /** Creates a Replay from a snapshot. @param text lines that follow the lines in the snapshot */
   load(snapshot: Uint8Array, text = ""): this {
     const bytes = new TextEncoder().encode(text);
     const [at = 0, behind = 0] = this.give(snapshot, bytes);
@@ -161,7 +161,7 @@ export class Embed {
     return code;
   }
 
-  /** @param view the view; -1 for a packed step */
+  /** Returns the columns of a view's last batch, or of a packed step. @param view the number of the view; -1 for a packed step */
   columns(view: number): ToldColumns {
     const at = this.x.replay_columns(this.handle, view) >>> 0;
     if (at === 0) throw new EmbedError(this.error);
@@ -191,7 +191,7 @@ export class Embed {
     return Array.from({ length: 13 }, (_, i) => this.view.getFloat64(at + 8 * i, true));
   }
 
-  /** Returns packed steps, from the bytes of each leaf by path. */
+  /** Returns packed steps. @param steps for each step, the bytes of each leaf by its path */
   pack(steps: readonly ReadonlyMap<string, Uint8Array>[]): Uint8Array {
     const { columns, stepBytes } = this.columns(-1);
     // Bytes that belong to no leaf may have any value.

@@ -12,7 +12,7 @@ view a items`;
 const MIXTURE = 3;
 const RANDOM_WORDS = 8;
 
-/** Returns a Replay with steps in TypeScript, and the same Replay in embed.wasm with views and a mixture. */
+/** Returns a TypeScript Replay with random steps, and an Embed that has loaded its snapshot and has views and a mixture. */
 function pair(build: Build, line: string, steps: number, reward: Leaf<"f32"> = f32()) {
   const spec = { observation: f32(3), action: i32(), reward, word: text({ maxBytes: 6 }), wide: u8(300) };
   const tables = { a: { maxSize: 60, sampler: prioritized(0.6) }, b: { maxSize: 30 } };
@@ -38,7 +38,7 @@ function pair(build: Build, line: string, steps: number, reward: Leaf<"f32"> = f
   return { embed, views: [replay.table("a").transitions({ gamma: 0.9 }), replay.table("b").transitions({ gamma: 0.9, n: 1 })] as const };
 }
 
-/** Returns the bytes of the columns of a batch, by name. */
+/** Draws a batch from the mixture. Returns the bytes of each column by its name. */
 function sample(embed: Embed, n: number, beta: number): Map<string, Uint8Array> {
   const count = embed.did(embed.x.replay_sample(embed.handle, MIXTURE, n, beta));
   const { columns, entries } = embed.columns(MIXTURE);
@@ -54,7 +54,7 @@ interface State {
   readonly carry: readonly number[];
 }
 
-/** The number of bytes before the numbers of a state. They contain the number of sources. */
+/** The number of bytes before a mixture's state in memory. The first four contain the number of sources. */
 const HEAD_BYTES = 16;
 
 function stateOf(embed: Embed, sources: number): State {

@@ -46,12 +46,12 @@ export function statsOf(table: number): Operation {
   return { call: "stats", args: [table], addresses: 0, payload: NOTHING };
 }
 
-/** @param lines lines that follow the lines in the snapshot */
+/** Returns the operation that takes a snapshot and opens it. @param lines lines that follow the lines in the snapshot */
 export function reload(lines: string): Operation {
   return { call: "reload", args: [], addresses: 0, payload: new TextEncoder().encode(lines) };
 }
 
-/** @param packed converts the steps of a call to packed steps */
+/** Returns the operation for a call. @param packed converts the steps of the call to packed steps */
 export function operationOf(call: Exclude<Call, Append | End>): Operation;
 export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint8Array): Operation;
 export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint8Array = () => NOTHING): Operation {
@@ -80,7 +80,10 @@ export function append(writer: number, steps: Uint8Array, n: number, ends: Uint8
   return { ...rest, args: [first, at, n, ...behind], addresses: 0b11010 };
 }
 
-/** Places runs of bytes one after the other, each at a multiple of 16. Their addresses follow the first arguments; empty runs have no address. */
+/**
+ * Returns an operation whose payload contains `runs`, each at a multiple of 16. Its arguments are `first`, the offset of each run (-1 for an empty run), and
+ * `last`.
+ */
 function withRuns(call: Operation["call"], first: readonly number[], runs: readonly Uint8Array[], last: readonly number[] = []): Operation {
   const { places, bytes } = placed(runs);
   const addresses = runs.reduce((mask, _, i) => mask | (1 << (first.length + i)), 0);

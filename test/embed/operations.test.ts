@@ -10,7 +10,7 @@ import { type Build, embedModule } from "./host.ts";
 import { crc32, play } from "./player.mjs";
 import { type Recording, record } from "./recorded.ts";
 
-/** Plays all operations and compares their digest. Quick runs play only the first operations, which include opening a snapshot. */
+/** Plays all operations and compares their digest. A quick run plays only the first operations, including at least one that opens a snapshot. */
 describe.each<[Recording, string, number, quick: number, string]>([
   ["operations", "digest.txt", 10_000, 2500, "digest 37ae265d"],
   ["packed", "packed-digest.txt", 1500, 600, "digest 2d5627a0"],

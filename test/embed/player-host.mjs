@@ -59,7 +59,7 @@ export class Host {
     }
   }
 
-  /** Takes a snapshot and continues with it. `lines` follow the lines in the snapshot. */
+  /** Replaces the Replay with one that is loaded from its snapshot. `lines` follow the lines in the snapshot. */
   reload(lines) {
     const chunks = [];
     for (let first = 1; ; first = 0) {

@@ -6,10 +6,10 @@ import type { Build } from "./host.ts";
 import { Twin } from "./twin.ts";
 import { worldOf } from "./world.ts";
 
-/** The number of specs per test that both sides accept, and the number of calls for each. */
+/** The number of specs per test that both sides accept. CALLS is the number of calls for each spec. */
 const SPECS = scaled(slow ? 60 : 30, 1);
 const CALLS = 50;
-/** The number of initial calls that append, and the number of the call before which both sides continue with snapshots. */
+/** The number of initial calls that append. EXCHANGE is the number of the call before which both sides continue with snapshots. */
 const APPENDS = 6;
 const EXCHANGE = 25;
 

@@ -119,7 +119,7 @@ const WORLD: World = {
   terse: false,
 };
 
-/** The same world with packed leaves: integers, floats and texts. */
+/** WORLD with some leaves replaced with packed leaves of integers, floats and texts. */
 const PACKED: World = {
   ...WORLD,
   spec: {
@@ -130,7 +130,7 @@ const PACKED: World = {
   },
 };
 
-/** The recordings: a Replay, the number of operations, the interval of snapshots that are opened again, and the seed. */
+/** The recordings by name: the world, the number of operations, the interval in operations at which both sides exchange snapshots, and the seed. */
 const RECORDINGS = { operations: [WORLD, 10_000, 2_000, 19], packed: [PACKED, 1_500, 500, 36] } as const;
 export type Recording = keyof typeof RECORDINGS;
 export const RECORDING_NAMES = Object.keys(RECORDINGS) as Recording[];
@@ -148,7 +148,7 @@ export interface Recorded {
   readonly batches: number;
 }
 
-/** @param most the maximum number of operations to record */
+/** Records the operations of a recording. @param most the maximum number of operations to record */
 export function record(name: Recording, most = Number.POSITIVE_INFINITY): Recorded {
   const [world, all, reload, seed] = RECORDINGS[name];
   const count = Math.min(all, most);

@@ -9,7 +9,7 @@ import { type World, worldOf } from "./world.ts";
 const SPECS = scaled(400, 8);
 const CALLS = 50;
 
-/** Replaces a rule of transitions with a rule of sequences, occasionally an invalid one. */
+/** Converts an nStep rule to a sequence rule, which is occasionally invalid. */
 function sequenceRule(random: TestRandom, { nStep, table, priority, finite }: ItemRule): ItemRule {
   const burnIn = random.pick([undefined, 0, 1, 2]);
   const longest = nStep as number;

@@ -11,7 +11,7 @@ import { scaled } from "../support/size.ts";
 import { Embed, EmbedError } from "./host.ts";
 import { append } from "./operation.ts";
 
-/** Returns a snapshot of a Replay that uses every feature. */
+/** Returns a snapshot of a Replay with shared, packed, wide and text leaves, and a limit on stored bytes. @param columns whether items have columns */
 function snapshotOf(columns = false): Uint8Array {
   const replay = new Replay({
     spec: { image: shared("frames", u8(4, 4), 3), list: [f32(2), text({ maxBytes: 6 })], screen: packed("screens", u8(15, 20), 2), wide: f32(80) },
@@ -175,7 +175,7 @@ describe("entries of packed frames", () => {
       const restore = () => Replay.restore(bytes, { logger: null });
       if (why !== undefined) {
         refused++;
-        // Large numbers of entries may need more than 4 MB.
+        // An altered number of entries may require more than the 4 MB to which LIMIT restricts the Replay.
         expect(why).toMatch(/^(CORRUPT|OUT_OF_MEMORY): .{10,}/s);
         expect(restore).toThrow(expect.objectContaining({ code: MAY_REFUSE }));
         continue;
@@ -216,7 +216,7 @@ describe("entries of packed frames", () => {
     const [a = 0, b = 0, c = 0] = numbers.filter((number) => !numbers.includes(number - 1) || number % 2 === 0);
     const free = (...runs: readonly number[]) => [kinds.FREE, Uint32Array.of(runs.length, ...runs.flatMap((number) => [number, 1]))] as const;
     const hostile = [
-      // The queue owns the head of a queued row, so an address stored there would be lost with the next run.
+      // Here, rows with entries are also free. The queue of free rows uses the heads of its rows, so it would overwrite the address of an entry there.
       withSections([free(a, b)], [free(900)]),
       withSections([free(a, b, c)], []),
       withSections([], [free(a)]),
@@ -338,7 +338,7 @@ test("chunks that are read after a change, or before the first, are refused", ()
   const embed = new Embed().load(WHOLE, "view memory items");
   expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: first must be 1 to begin a snapshot/);
   expect(new TextDecoder().decode(embed.chunk(true))).toBe("REPRISE1");
-  // A rejected call changes nothing.
+  // A rejected call changes nothing, so the snapshot can continue.
   expect(embed.x.replay_append(embed.handle, 0, 0, 1, 0, 0)).toBeLessThan(0);
   expect(embed.x.replay_item(embed.handle, 0, 0, 0, 99, 1)).toBeLessThan(0);
   expect(embed.chunk(false).length).toBeGreaterThan(16);

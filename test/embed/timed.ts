@@ -1,4 +1,4 @@
-/** Creates files of operations for benchmarks, on a store of 100,000 steps. `npm run bench:embed` plays them in every host. */
+/** Creates files of operations for benchmarks, on a table of 100,000 items. `npm run bench:embed` plays them in every host. */
 import { TestRandom } from "../support/random.ts";
 import { Embed } from "./host.ts";
 import { append, CLOCK, fileOf, type Operation, operationOf } from "./operation.ts";
@@ -6,7 +6,7 @@ import { bytesIn } from "./values.ts";
 
 const SIZE = 100_000;
 const BLOCK = 4096;
-/** The number of blocks that fill the store. */
+/** The number of blocks that fill the table. A block is the BLOCK steps that one call appends. */
 const FULL = Math.ceil(SIZE / BLOCK);
 const text = (sampler: string, weights: string) => `leaf observation f32 4
 leaf action i32
@@ -30,12 +30,12 @@ function stepOf(random: TestRandom): Map<string, Uint8Array> {
   ]);
 }
 
-/** A Replay with a filled store, and the operations that filled it. */
+/** A Replay with a filled table, and all operations on it so far. */
 class Filled {
   readonly embed: Embed;
   readonly text: string;
   readonly operations: Operation[] = [];
-  /** The packed steps of a block. */
+  /** BLOCK packed steps, which are appended repeatedly. */
   readonly #packed: Uint8Array;
 
   constructor(text: string) {

@@ -27,7 +27,7 @@ interface TwinOptions {
   readonly onDone?: (done: Done) => void;
 }
 
-/** Returns the code of the error, or undefined if the call succeeds. */
+/** Makes a call. If it is rejected, returns its error and the code of the error. Returns undefined if it succeeds. */
 function refusalOf(call: () => void): { readonly code: string; readonly error: Error } | undefined {
   try {
     call();
@@ -40,7 +40,7 @@ function refusalOf(call: () => void): { readonly code: string; readonly error: E
   }
 }
 
-/** Returns the contents of a snapshot's sections by kind, id and position in the snapshot. */
+/** Returns the payload of each section of a snapshot. A key consists of the section's kind, its id and its position among the sections. */
 function sectionsIn(bytes: Uint8Array): Map<string, Uint8Array> {
   const found = new Map<string, Uint8Array>();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -59,7 +59,7 @@ export class Twin {
   readonly text: string;
   #api!: Api;
   #embed: Embed;
-  /** The number of rejected calls, and of batches that are not empty. */
+  /** The number of rejected calls. `batches` counts the batches that are not empty. */
   refused = 0;
   batches = 0;
 
@@ -75,7 +75,7 @@ export class Twin {
     this.#embed = new Embed(build);
   }
 
-  /** Creates both Replays. Returns false if both sides reject the world. @throws Error if only one side rejects the world, or for another reason */
+  /** Creates both Replays. Returns false if both sides reject the world. @throws Error if only one side rejects it, or if the codes of the errors differ */
   begin(): boolean {
     const ours = refusalOf(() => {
       this.#api = new Api(this.#world, this.#values);
@@ -180,7 +180,7 @@ export class Twin {
     deepEqual(told, leafColumns(this.#values.leaves));
   }
 
-  /** Compares the counters of each table, and returns the counters of TypeScript. */
+  /** Compares the counters of all tables. Returns the counters that TypeScript reports for each table. */
   #compareStats(): number[][] {
     const all = this.#api.stats();
     for (const [table, given] of all.entries()) {

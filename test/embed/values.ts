@@ -7,7 +7,7 @@ import { type FoundLeaf, leavesOf, type Spec } from "../../src/schema/spec.ts";
 import type { TestRandom } from "../support/random.ts";
 import { textBytes } from "./host.ts";
 
-/** The value of a leaf. */
+/** The value of a leaf: `given` is the form for TypeScript, `bytes` the form in a packed step. */
 interface Value {
   readonly given: ArrayLike<unknown>;
   readonly bytes: Uint8Array;
@@ -55,7 +55,7 @@ export class Values {
     return pack(this.#spec, columns);
   }
 
-  /** Returns the bytes of each step by the paths of its leaves. */
+  /** Returns, for each step, the bytes of each leaf by its path. */
   bytes(steps: readonly Step[]): Map<string, Uint8Array>[] {
     return steps.map((step) => new Map(this.leaves.map(({ path }, i) => [path, (step[i] as Value).bytes])));
   }

@@ -9,13 +9,13 @@ import { type World, worldOf } from "./world.ts";
 const SPECS = scaled(200, 6);
 const CALLS = 40;
 
-/** Returns the same world with another shape of the reward, or undefined if it has no views of transitions. */
+/** Returns the world with another shape of the reward. Returns undefined if no view has transitions, or if the reward is text, packed or missing. */
 function vectorsOf(random: TestRandom, world: World): World | undefined {
   const { spec, roles, views } = world;
   const name = roles?.reward ?? "reward";
   const leaf = (spec as { readonly [name: string]: Spec })[name] as Leaf | undefined;
   if (leaf?.dtype === undefined || (leaf.dtype as string) === "string" || !views.some(({ transitions }) => transitions !== undefined)) return undefined;
-  // A packed frame must have at least 256 bytes, so most of the shapes below are too small.
+  // A packed frame must have at least 256 bytes, which most of the shapes below do not have.
   if ("packed" in leaf) return undefined;
   // The last shape is wide, so the core stores the reward in a separate column.
   return { ...world, spec: { ...(spec as object), [name]: { ...leaf, shape: random.pick([[2], [3, 2], [1, 2], [300]]) } } };

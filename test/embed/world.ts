@@ -25,7 +25,7 @@ export interface WorldView {
   readonly table: string;
   readonly transitions: TransitionOptions | undefined;
   readonly sample: Pick<SampleOptions, "replacement" | "among" | "stratified" | "length" | "offset" | "cross" | "mask" | "normalize">;
-  /** The weights option in the text. */
+  /** The `weights` option of the view. If undefined, the text omits it. */
   readonly weights: "none" | "batch" | "table" | undefined;
 }
 
@@ -69,7 +69,7 @@ function leafOf(random: TestRandom): RowLeaf {
   return random.below(2) === 0 ? shared("frames", frame as never, random.pick([1, 2, 4])) : shared(random.pick(["frames", "other"]), frame as never);
 }
 
-/** Images of the same size with several rows and pixels, and text. */
+/** Leaves of various dtypes and shapes. A value of each takes 272 bytes, so all of them can be packed under the same name. */
 const PACKED_FRAMES: readonly RowLeaf[] = [
   { dtype: "u8", shape: [16, 17] },
   { dtype: "u8", shape: [17, 4, 4] },
@@ -104,7 +104,7 @@ function nodeOf(random: TestRandom, depth: number): Spec {
 
 const numeric: readonly Dtype[] = dtypes.filter((dtype) => dtype !== "bool");
 
-/** Returns a step that may be part of transitions, or any step. */
+/** Returns a spec whose steps can form transitions, with the roles of its leaves, or in a fifth of all cases any spec. */
 function specOf(random: TestRandom): Pick<World, "spec" | "roles"> {
   if (random.below(5) === 0) return { spec: nodeOf(random, 2), roles: {} };
   const renamed = random.below(4) === 0;
@@ -198,7 +198,7 @@ function viewOf(random: TestRandom, tables: readonly string[], names: readonly s
   };
   const table = random.pick(tables);
   if (random.below(20) === 0 || (transitions && random.below(2) === 0)) {
-    // embed.wasm capitalizes only letters from a to z.
+    // Columns of the next step have capitalized names, such as nextMask. embed.wasm capitalizes only letters from a to z.
     const known = ["action", ...names.filter((name) => name !== "é"), ...(random.below(20) === 0 ? ["mask"] : [])];
     const next = maybe(random, 0.4, () => Array.from({ length: 1 + random.below(2) }, () => random.pick(known)));
     const n = maybe(random, 0.4, () => 1 + random.below(random.pick([1, 2, 3])));
@@ -246,7 +246,7 @@ export function worldOf(random: TestRandom): World {
   };
 }
 
-/** Quotes a word. */
+/** Quotes a word as the text of a Replay requires. */
 export function quoted(word: string): string {
   return `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 }
@@ -269,7 +269,7 @@ function listsIn(spec: Spec, path: string): string[] {
 function leafLine({ path, leaf }: FoundLeaf): string {
   const dtype = leaf.dtype === "string" ? `text ${leaf.maxBytes}` : leaf.dtype;
   const { shared: name, stack, packed: ratio } = leaf;
-  // Both orders of the two options are allowed.
+  // The text accepts both options in either order.
   const options = words({ ratio: ratio === undefined || ratio === 4 ? undefined : numberText(ratio), stack });
   const frames = name === undefined ? "" : ` ${ratio === undefined ? "shared" : "packed"} ${quoted(name)}${options}`;
   return `leaf ${quoted(path)} ${[dtype, ...leaf.shape].join(" ")}${frames}`;
@@ -279,7 +279,7 @@ function selectorText({ kind, exponent = 1, withMin }: Selector): string {
   return `${kind}${withMin ? "WithMin" : ""}${SELECTOR_KINDS[kind].takesExponent ? ` ${numberText(exponent)}` : ""}`;
 }
 
-/** Returns the words of the options that are set. */
+/** Returns the options that are set as words: for each, a space, its name, a space and its value. */
 function words(of: { readonly [word: string]: string | number | undefined }): string {
   return Object.entries(of)
     .map(([word, value]) => (value === undefined ? "" : ` ${word} ${value}`))
@@ -335,7 +335,7 @@ function storedLine({ max, evictFrom }: NonNullable<World["storedBytes"]>): stri
   return `stored ${numberText(max)}${evictFrom === undefined ? "" : ` evict ${quoted(evictFrom)}`}`;
 }
 
-/** Returns the text that describes a world, with its leaves in any order. */
+/** Returns the text that describes a world. The leaves are in random order. */
 export function textOf(random: TestRandom, world: World): string {
   const { spec, roles, tables, views, seed, storedBytes, terse } = world;
   const leaves = leavesOf(spec).map((leaf) => ({ leaf, place: random.next() }));

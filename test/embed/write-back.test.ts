@@ -64,7 +64,7 @@ function someKeys(random: TestRandom, live: Float64Array): number[] {
   return Array.from({ length: 1 + random.below(9) }, () => (random.below(4) === 0 ? random.below(2 ** 20) : random.pick([...live])));
 }
 
-/** Compares the data of all steps on both sides. */
+/** Compares the data of all live items on both sides, except the notes. @param live the keys of these items */
 function expectSame(embed: Embed, replay: World, live: Float64Array): void {
   const batch = replay.tables.t.get(live);
   expect(get(embed, WHOLE, live)).toBe(batch.count);
@@ -98,7 +98,7 @@ function play(seed: number): void {
     expectSame(embed, replay, live);
   }
   if (table.sample(table.size, { replacement: false }).lengths.includes(1)) return;
-  // For transitions, TypeScript only has the keys of a draw.
+  // TypeScript cannot get transitions by key. So it draws a batch, and embed.wasm gets the transitions with the same keys.
   for (let round = 0; round < 4; round++) {
     const batch = table.transitions({ gamma: 0.9, next: ["action"] }).sample(5);
     const keys = batch.keys.slice(0, batch.count);

@@ -29,7 +29,7 @@ function stepOf(random: TestRandom) {
   };
 }
 
-/** Returns a Replay with three writers in the middle of their episodes: with transitions, with lanes, and across episodes. */
+/** Returns a Replay with three writers in the middle of their episodes: one with an nStep rule, one with two lanes, and one with items across episodes. */
 function world(random: TestRandom): Replay<typeof SPEC, "a" | "é"> {
   const replay = new Replay({ spec: SPEC, tables: { a: { maxSize: 30, sampler: prioritized(0.6) }, é: { maxSize: 20 } }, seed: 5, logger: null });
   const first = replay.writer({

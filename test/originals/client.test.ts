@@ -11,7 +11,7 @@ const NESTED = "queue_nested";
 const QUEUE = "queue";
 const SIGNATURE = { a: i64(3), b: f32(3, 2, 2) };
 
-/** Returns a client with a prioritized table that needs three items, a queue with a signature, and a queue without one. */
+/** Returns a client with a prioritized table that needs three items before a draw, and two queues. If the spec has fields a and b, one has a signature. */
 function clientOf<const S extends Spec>(spec: S, signature?: { dtype: "i64"; shape: number[] }): LocalClient<S> {
   const dist = { name: DIST, sampler: prioritized(1), remover: fifo(), maxSize: 1000, rateLimiter: minSize(3) };
   const isNested = (Object.keys(spec) as string[]).join() === "a,b";
@@ -22,7 +22,7 @@ function clientOf<const S extends Spec>(spec: S, signature?: { dtype: "i64"; sha
 }
 const ofNumbers = () => clientOf(i64(), { dtype: "i64", shape: [] });
 
-/** Returns a sample of a table that is never empty. */
+/** Draws one sample from a table that is not empty. */
 async function one(client: Sampled, table: string, options?: object) {
   const [sample] = await samples(client, table, 1, options);
   return sample as NonNullable<typeof sample>;
@@ -187,7 +187,7 @@ test("serverInfo tells each table's items, limits, selectors and signature", asy
 
 const STEP = { a: 1n, b: [1, 1, 1, 1] };
 const ONES = { a: [1n, 1n, 1n], b: [0, 1, 2].map(() => [[1, 1], [1, 1]]) } as const; // biome-ignore format: as matrices are drawn
-/** Returns a client with one item of three steps in a table. */
+/** Returns a client whose given table contains one item of three steps. */
 function withItem(table: string) {
   const client = clientOf({ a: i64(), b: f32(2, 2) });
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 3 });
@@ -197,7 +197,7 @@ function withItem(table: string) {
   writer.close();
   return client;
 }
-/** The info of a sample has one number per field, whatever the number of its steps. */
+/** The expected info of that item's sample. It has one number per field, whatever the number of steps in the item. */
 const NUMBERS = { key: expect.any(Number), probability: 1, tableSize: 1, priority: 1, timesSampled: 1 };
 
 test("an item comes as its table's signature is nested", async () => {

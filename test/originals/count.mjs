@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 const folder = import.meta.dirname;
 const KEPT = join(folder, "names.json");
 
-/** Returns the data read from the packages: `versions`, public `names` by module, `tests` by file. */
+/** Returns the contents of names.json: the `versions` of the packages, their public `names` by module, and the functions of their `tests` by file. */
 export function kept() {
   return JSON.parse(readFileSync(KEPT, "utf8"));
 }
@@ -30,7 +30,7 @@ function titles(file) {
   return [...text.matchAll(/^test(?:\.each\([\s\S]*?\))?\(\s*"((?:[^"\\]|\\.)*)"/gm)].map(([, title]) => title.replaceAll(/\\(.)/g, "$1"));
 }
 
-/** Returns the faults of the table. */
+/** Returns the faults of table.md as sentences. */
 export function faults() {
   const found = [];
   const table = rows();
@@ -52,7 +52,7 @@ export function faults() {
   return found;
 }
 
-/** Returns the differences between names.json and the sources. @param {readonly string[]} folders of the packages' sources */
+/** Returns the differences between names.json and the sources. @param {readonly string[]} folders the folders with the packages' sources */
 export function drift(folders, python = "python3") {
   const { names, tests } = kept();
   const read = sources(folders, python);

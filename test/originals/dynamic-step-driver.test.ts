@@ -13,9 +13,9 @@ import {
 } from "../../src/tf-agents/index.ts";
 import { environment, policy, SPEC } from "./mocks.ts";
 
-/** Returns how many rows of a batch have a flag. */
+/** Returns the number of rows of a batch whose flag is set. */
 const sum = (flags: boolean | Uint8Array) => (flags as Uint8Array).reduce((all, flag) => all + flag, 0);
-/** Counts the boundary trajectories that it receives. */
+/** Returns an observer that counts the boundary trajectories that it receives. */
 function episodes() {
   const counted = {
     episodes: 0,

@@ -16,7 +16,7 @@ interface Row {
   readonly ours: string;
 }
 
-/** Returns the rows of the tables under a heading that is a module. */
+/** Returns the rows of a page's tables, each with the module in the heading of its section. Sections without a module are skipped. */
 function rows(page: string): Row[] {
   const [, ...sections] = readFileSync(join(root, "docs/reference", page), "utf8").split(/^##+ /m);
   return sections.flatMap((section) => {

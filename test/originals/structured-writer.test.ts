@@ -250,7 +250,7 @@ test("no configs have no signature", () => {
   expect(() => inferSignature([], SPEC)).toThrow(RangeError);
 });
 
-/** Returns two configs of one table that use the same column for different fields. */
+/** Returns a function that infers the signature of two configs of one table. Their column x comes from different fields, a and b. */
 function ofTwoFields(spec: { a: ReturnType<typeof f32>; b: unknown }) {
   const { a, b } = createReferenceStep(spec as never) as { a: typeof REF.a; b: typeof REF.a };
   return () => inferSignature([createConfig({ x: a.at(-1) }, "a"), createConfig({ x: b.at(-1) }, "a")], spec as never);

@@ -16,7 +16,7 @@ function clientOf<const S extends Spec>(spec: S): LocalClient<S> {
   return LocalClient.of({ spec, tables: TABLES.map((name, i) => new Table({ ...table, name, signature: signatures[i] })) });
 }
 
-/** Fills each table with items of a hundred steps of zeros. */
+/** Returns a client whose tables contain items of 100 steps. Each step is a matrix of zeros. */
 function populated() {
   const client = clientOf(MATRIX);
   const writer = client.legacyWriter({ maxSequenceLength: 100 });
@@ -30,7 +30,7 @@ function populated() {
 const dataset = (client: LocalClient<never, string>, options: object = {}, table: string = "dist", spec: Signature = MATRIX) =>
   new TimestepDataset(client, table, { spec, maxInFlightSamplesPerWorker: 100, ...options } as TableDatasetOptions);
 
-/** Inserts ten matrices of ones. */
+/** Returns a client with ten items in the table `dist`. Each item is a matrix of ones. */
 function ofBlobs() {
   const client = clientOf([i32(3, 3)] as const);
   for (let i = 0; i < 10; i++) client.insert([new Int32Array(9).fill(1)], { dist: 1 });

@@ -36,7 +36,7 @@ test("an element has the item's columns and what is known of the item", async ()
 });
 
 const LENGTHS: Signature = { last: i32(3, 3), all: { dtype: "i32", shape: [null, 3, 3] } };
-/** Creates ten items, each with all steps up to the newest. */
+/** Returns a client whose table has ten items. Each contains all steps that were appended before it was created. */
 function grown(table: Table) {
   const client = LocalClient.of({ spec: [i32(3, 3)] as const, tables: [table] });
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 10 });

@@ -53,7 +53,7 @@ test("toTransition pairs each step with the next", () => {
     nextStepType: types(MID, LAST, FIRST),
     observation: row(10, 20, 30),
     action: row(11, 22, 33),
-    // The boundary step has no reward.
+    // The last step is a boundary. Its reward, 2, is not part of a transition.
     reward: row(0, 1, 2),
     discount: row(1, 1, 0),
     policyInfo: row(1, 2, 3),

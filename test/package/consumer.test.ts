@@ -43,7 +43,7 @@ const entries = Object.keys(exports).filter((name) => typeof exports[name] === "
 const OTHERS = /node_modules\/(@(tensorflow|jax-js|webgpu)|mediabunny|@types\/dom-[a-z-]+)\//;
 
 const require = createRequire(import.meta.url);
-/** @param version the first two numbers of the version */
+/** Returns the compiler of a TypeScript version. @param version the first two numbers of the version */
 function compiler(version: Version): typeof typescript {
   const { version: own } = require("typescript");
   return require(own.startsWith(version) ? "typescript" : `typescript-${version}`);
@@ -51,7 +51,7 @@ function compiler(version: Version): typeof typescript {
 
 const parsed = new Map<string, typescript.SourceFile | undefined>();
 
-/** Returns the errors of the compiler in files of the project. */
+/** Compiles files of the project and returns the compiler's errors. */
 function compile(version: Version, resolution: Resolution, host: Host, files: readonly string[], stricter: typescript.CompilerOptions = {}): string[] {
   const ts = compiler(version);
   const [lib, types] = HOSTS[host];
@@ -68,7 +68,7 @@ function compile(version: Version, resolution: Resolution, host: Host, files: re
   const compilerHost = ts.createCompilerHost(options);
   compilerHost.getCurrentDirectory = () => folder;
   const { getSourceFile } = compilerHost;
-  // Libraries are the same for many programs, so they are read once.
+  // Many programs import the same files, so each file is parsed only once per version and module resolution.
   compilerHost.getSourceFile = (name, how, ...rest) => {
     const key = `${version} ${resolution} ${name}`;
     if (!parsed.has(key)) parsed.set(key, getSourceFile.call(compilerHost, name, how, ...rest));
@@ -119,7 +119,7 @@ afterAll(() => {
   parsed.clear();
 });
 
-/** Module resolution does not depend on the types of the host, so without them only one way is tested. */
+/** The combinations to test. Module resolution does not depend on the types of the host, so without these types only one kind of resolution is tested. */
 const cells = VERSIONS.flatMap((version) => [
   ...RESOLUTIONS.map((resolution) => [version, resolution, "page"] as const),
   [version, "nodenext", "none"] as const,

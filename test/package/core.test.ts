@@ -17,7 +17,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 
 type Noun = readonly [noun: string, names: readonly string[]];
 
-/** Returns the names below the headings of a page: `// noun`, or `// noun: description`. */
+/** Returns each heading of a source, `// noun` or `// noun: description`, with the names below it. @param names finds the names in a part of the source */
 function nouns(text: string, names: (part: string) => string[]): Noun[] {
   return text
     .split(/^ *\/\/ (?=\w+(?:: .*)?$)/m)

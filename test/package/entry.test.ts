@@ -13,7 +13,7 @@ const dist = join(root, "dist");
 const code = (file: string) => readFileSync(join(dist, file), "utf8");
 const files = (folder: string) => readdirSync(join(root, folder)).map((file) => join(root, folder, file));
 
-/** Returns every path to which a subpath of the package leads. */
+/** Returns the paths in an entry of the package's `exports`, under all conditions. */
 function targetsOf(entry: unknown): string[] {
   return typeof entry === "string" ? [entry] : Object.values(entry as object).flatMap(targetsOf);
 }

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { scaled } from "../support/size.ts";
 
 const CALLS = scaled(100_000, 10_000);
-/** The maximum growth of the heap in bytes over all calls. It is less than one object per call. */
+/** The maximum growth of the heap in bytes over all CALLS calls. It is smaller than one object per call would be. */
 const MAX_BYTES = 64 * 1024;
 
 describe("the heap", () => {

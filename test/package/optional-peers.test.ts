@@ -9,7 +9,7 @@ const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"))
 const page = readFileSync(join(root, "docs/guides/bundlers.md"), "utf8");
 const peers = Object.entries(manifest.peerDependencies as { readonly [name: string]: string });
 
-/** The packages whose undocumented files are imported. A minor version may move these files. */
+/** The packages from which we import undocumented files. A minor version may move such files. */
 const INNER = ["hyparquet"];
 
 /** Returns the first version that may break compatibility with this version. */

@@ -33,7 +33,7 @@ function options(): Map<string, Set<string>> {
 
 interface Section {
   readonly own: Set<string>;
-  /** The types whose options are included. */
+  /** The other types whose options belong to this type, according to the line "And all of …". */
   readonly also: readonly string[];
 }
 

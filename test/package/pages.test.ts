@@ -9,7 +9,7 @@ import { root } from "../support/core.ts";
 import { pages } from "./programs.ts";
 
 const FOLDERS = /^docs\/((start|guides|recipes|data|embed|migrate|reference|explain)\/|[^/]+\.md$)|^README\.md$/;
-/** The index of the documents. */
+/** The pages that are not checked: the index of the documents. */
 const OTHERS = ["docs/README.md"];
 const teaching = pages.filter(({ path }) => FOLDERS.test(path) && !OTHERS.includes(path));
 

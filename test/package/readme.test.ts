@@ -10,7 +10,7 @@ import { pages, programs, SERVER_PAGE } from "./programs.ts";
 const all = programs("js");
 const examples = all.filter(({ path }) => path !== SERVER_PAGE).map(({ path, heading, code }) => [`${path}: ${heading}`, code] as const);
 
-/** Returns the text after each `// →`. */
+/** Returns the output that a program is expected to print: the text after each `// →`. */
 function said(code: string): string[] {
   return code.split("\n").flatMap((line) => line.split(" // → ").slice(1));
 }

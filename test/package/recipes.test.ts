@@ -21,7 +21,7 @@ afterAll(() => rmSync(broken, { recursive: true, force: true }));
 
 type Wrong = readonly [right: string, wrong: string];
 
-/** @param wrong text of the program, and its replacement */
+/** Runs a recipe in a new process. @param wrong a text of its program to replace, and the replacement */
 function started(name: string, budget: number, wrong?: Wrong) {
   let file = join(folder, `${name}.js`);
   if (wrong !== undefined) {

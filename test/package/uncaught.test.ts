@@ -53,7 +53,7 @@ test.each(
   expect(status).toBe(1);
   const lines = stderr.trimEnd().split("\n");
   expect(lines.length).toBeLessThan(20);
-  // No line is a WebAssembly frame.
+  // A longer line would be code of a bundle or a frame that nobody can read.
   for (const line of lines) expect(line.length).toBeLessThan(300);
   const number = PROLOGUE.split("\n").length;
   expect(lines.slice(0, 2)).toEqual([`${pathToFileURL(file).href}:${number}`, `  ${statement}`]);

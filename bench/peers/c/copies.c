@@ -35,7 +35,7 @@ static inline void near(const uint8_t *at, uint64_t *sum) {
   }
 }
 
-// Draws, raises counts and writes the info columns of a batch.
+// Draws the items of a batch, raises their counts, and writes the info columns.
 static void draw(uint32_t items_of_table) {
   for (uint32_t i = 0; i < batch; i++) slots[i] = below(items_of_table);
   uint64_t sum = 0;

@@ -23,7 +23,7 @@ static int32_t *action;
 static uint8_t *done;
 static uint32_t slots[PIECE];
 
-// Prefetches the items of a piece, then their rows. WebAssembly has no prefetch, only loads, which wait for the memory.
+// Prefetches the items of a piece, and then their rows. With `touch`, loads them instead, because WebAssembly has no prefetch. A load waits for the memory.
 static void approach(uint32_t n) {
   if (prefetch) {
     for (uint32_t i = 0; i < n; i++) __builtin_prefetch(&items[slots[i]], 1);
@@ -136,7 +136,7 @@ static void spin(void) {
 
 static int smaller(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
 
-// Like the loop of bench/frames: yields after every 50 frames.
+// Measures the time of each of n frames, and yields after every 50 frames, like the loop of bench/frames.
 static void timed(void (*run)(void), double *times, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
     uint64_t start = now();

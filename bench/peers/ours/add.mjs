@@ -11,7 +11,7 @@ export function make({ way, batch, steps, priorities }) {
   return { run: (way === "staged" ? staged : objects)(writer, columns()), columns: contents(table.sample(batch)) };
 }
 
-/** Fills the staging record and appends it, n times. */
+/** Returns a function that fills the staging record and appends it, n times. */
 export function staged(writer, { observation, action, reward, nextObservation, done }) {
   const step = writer.staged;
   let i = 0;
@@ -39,7 +39,7 @@ export function staged(writer, { observation, action, reward, nextObservation, d
 }
 
 function objects(writer, all) {
-  // The environment owns the arrays.
+  // The arrays exist before the measurement, like the observations of an environment.
   const arrays = (column) => Array.from({ length: BLOCK }, (_, i) => column.slice(4 * i, 4 * i + 4));
   const [observations, nextObservations] = [arrays(all.observation), arrays(all.nextObservation)];
   const { action, reward, done } = all;

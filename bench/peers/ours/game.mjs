@@ -1,4 +1,4 @@
-/** Runs the frames of a game: each appends a step, takes a batch and sets new priorities. Measures the time of each, and the number of garbage collections. */
+/** Runs the frames of a game. Each frame appends a step, draws a batch and sets new priorities. Measures the frame times and counts garbage collections. */
 import { PerformanceObserver } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import { prioritized } from "../../package.mjs";

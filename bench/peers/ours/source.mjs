@@ -8,7 +8,7 @@ export const BETA = 0.4;
 const EPISODE = 1000;
 /** The number of steps per append, which is also the number of distinct steps. */
 export const BLOCK = 1000;
-/** The number of precomputed batches of priorities: a power of two. */
+/** The number of precomputed batches of priorities. It is a power of two, so that a mask limits an index. */
 const SETS = 16;
 
 /** Returns a priority like a TD error: above 0, of varying size. */

@@ -2,7 +2,7 @@
 import { described } from "./source.mjs";
 
 /**
- * Draws batches of one table. `draw` returns one batch, and `done` releases it if it is recycled.
+ * Returns a function that draws one batch from a table in the given way. Returns undefined if this build of the package cannot recycle batches.
  * @param options of `sample`, in addition to `into` and `recycle`; a program creates them each time, unless it keeps its arrays
  */
 export function ways(table, way, batch, options, length = 1) {
@@ -34,7 +34,7 @@ function comesBack(table, batch) {
 
 export const NO_RECYCLE = { skipped: "this build has no option recycle" };
 
-/** Draws n batches, and releases each if possible. */
+/** Returns a function that draws n batches. If the way is `recycled`, it also releases each batch. */
 export function sampling(draw, way) {
   if (way === "recycled") {
     return (n) => {

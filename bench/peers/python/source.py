@@ -72,7 +72,7 @@ def cycling(draw, update, batch, dtype=np.float64):
 
 
 def adding(add, all_steps):
-    """Returns a function that adds n steps, which repeat."""
+    """Returns a function that adds n steps. It cycles through all_steps."""
     at = 0
 
     def run(n):

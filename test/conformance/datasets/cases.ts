@@ -40,7 +40,7 @@ export interface RldsCase {
 
 export interface PushArgs {
   readonly class: string;
-  /** The parts of a case. */
+  /** If set, the table is created for steps with this `spec` instead of for the pushed data. Without a `spec`, the case's spec applies. */
   readonly table_like?: { readonly spec?: unknown };
   /** Whether the observer is flushed before its items are compared. */
   readonly flush?: boolean;
@@ -53,7 +53,7 @@ const CLASSES = { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbT
   readonly [name: string]: new (client: Replay, options: object) => Observer;
 };
 
-/** Our errors for each recorded error: about the form of the data, or about its content. */
+/** The kinds of our errors that are accepted for each type of recorded error. */
 const KINDS: { readonly [type: string]: readonly string[] } = {
   ValueError: ["SPEC_MISMATCH", "EMPTY"],
   InvalidArgumentError: ["INVALID_DATA"],
@@ -98,7 +98,7 @@ export async function runRldsCase(raw: { readonly [key: string]: unknown }): Pro
   }
 }
 
-/** Returns the data described by the case, with the spec that a `tf.data.Dataset` has for its elements. */
+/** Returns the episodes of the case as a dataset. Its `stepSpec` corresponds to the element spec of a `tf.data.Dataset`. */
 function datasetOf(test: RldsCase): RldsDataset {
   if (test.raw === "no steps field") return [{ other: 1 }] as unknown as RldsDataset;
   if (test.raw === "other step fields") return [{ steps: [{ random1: 1, random2: 2 }] }] as unknown as RldsDataset;
@@ -115,7 +115,7 @@ async function opDifference(test: RldsCase, data: RldsDataset, [kind, args]: Rld
   switch (kind) {
     case "spec":
       return againstError(expected, async () => {
-        // The recorded function has no policy_info_fn.
+        // The recorded `create_trajectory_data_spec` has no argument for a policy_info_fn.
         const got = shown(await createTrajectoryDataSpec(data));
         return valueDifference(".spec", held(expected.spec), got);
       });
@@ -135,7 +135,7 @@ async function convertDifference(data: RldsDataset, policyInfoFn: PolicyInfoFn |
     for await (const trajectory of convertRldsToTrajectories(data, policyInfoFn)) got.push(trajectory);
     return undefined;
   });
-  // If there is a trajectory, there is a spec.
+  // Data without a valid step may have no spec. A trajectory proves that the data has one.
   const spec = got.length === 0 ? undefined : await createTrajectoryDataSpec(data, policyInfoFn);
   const plain = got.map((trajectory) => theirFields(shaped(spec as Spec, trajectory)));
   const found = why ?? valueDifference(".trajectories", expected.trajectories, plain);
@@ -150,7 +150,7 @@ async function pushDifference(test: RldsCase, data: RldsDataset, args: PushArgs,
     table_like === undefined
       ? data
       : (Object.assign({ [Symbol.asyncIterator]: () => episodesOf(data) }, { stepSpec: ourSpec(table_like.spec ?? test.spec) }) as unknown as RldsDataset);
-  // If the data has no spec, any table will do.
+  // If the data has no valid spec, the push is expected to fail, so any table will do.
   const spec: Spec = await createTrajectoryDataSpec(like, policyInfoFn).catch(() => trajectorySpec({ observation: f32(), action: f32() }));
   const replay = new Replay<Spec, string>({ spec, tables: { t: { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 } }, maxBytes: 2 ** 28, logger: null });
   try {
@@ -167,15 +167,15 @@ async function pushDifference(test: RldsCase, data: RldsDataset, args: PushArgs,
       };
       return pushRldsToReverb(data, Object.assign(call, { getTableSignature: () => own.getTableSignature() }), policyInfoFn);
     };
-    // An observer rejects an invalid argument, or an episode that is longer than its limit.
+    // An observer throws a RangeError for an invalid argument, or for an episode that is longer than its limit.
     const refuses = expected.observer_calls === 0 ? [] : ["RangeError"];
     const why = await againstError(expected, async () => valueDifference(".pushed", expected.pushed, await push()), refuses);
-    // A constructor that throws makes no calls.
+    // If the constructor throws, there is no observer, and the number of calls must be undefined.
     const found = why ?? valueDifference(".observer_calls", expected.observer_calls, observer && calls);
     if (found !== undefined || expected.items === undefined || !flush) return found;
     await observer?.flush();
     const items = itemsOf(replay);
-    // After a fault, fewer items are expected.
+    // After a fault (`some`), our table may contain fewer items than the recorded one.
     const wanted = expected.some === true ? (expected.items as unknown[]).slice(0, items.length) : expected.items;
     return valueDifference(".items", wanted, items);
   } finally {
@@ -196,7 +196,7 @@ function itemsOf(replay: Replay<Spec, string>): unknown[] {
   }
 }
 
-/** Compares an answer with an expected error, or checks that it succeeds. Returns the difference. */
+/** Calls `answer` and checks that it throws the expected error. If no error is expected, returns its result, which is a difference or undefined. */
 async function againstError({ error }: Result, answer: () => Promise<string | undefined>, more: readonly string[] = []): Promise<string | undefined> {
   let thrown: unknown;
   try {
@@ -213,7 +213,7 @@ async function againstError({ error }: Result, answer: () => Promise<string | un
   return got !== undefined && wanted.includes(got) ? undefined : `expected ${wanted.join(" or ")}, got ${thrown}`;
 }
 
-/** Renames our fields to the recorded names. */
+/** Converts the camelCase names of fields to the recorded snake_case names. */
 function theirFields(step: unknown): unknown {
   return Object.fromEntries(Object.entries(step as object).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]));
 }

@@ -6,7 +6,7 @@ import { isLeafOfCase, nests, ofEachStep, POLICY_INFO, sourcesOf } from "./field
 
 export interface RldsDeparture {
   readonly rule: string;
-  /** Returns the expected answer of an op instead of the recorded one. */
+  /** Returns the expected answer of an op. This is the recorded answer if the rule does not apply to the op. */
   result(op: RldsCase["ops"][number], recorded: Result): Result;
 }
 
@@ -18,7 +18,7 @@ const NESTED = "nested observations are split per step like flat ones";
 const TYPING = "an accident of TensorFlow's typing: a flag or a discount of another dtype is converted";
 const ONE = "a discount is one number";
 
-/** Returns the departures of a case; each receives the result of the previous one. */
+/** Returns the departures of a case, in the order in which they are applied. Each receives the result of the previous one. */
 export function rldsDepartures(test: RldsCase): RldsDeparture[] {
   const checked: RldsDeparture = {
     rule: CHECKED,
@@ -45,7 +45,7 @@ function ofOrder(steps: readonly Numbered[]): RldsDeparture[] {
   return [{ rule, result: ([kind], recorded) => (kind === "spec" || known(recorded) <= at ? recorded : refused(kind, "INVALID_DATA", recorded, at)) }];
 }
 
-/** Returns the number of trajectories before the fault. */
+/** Finds the first fault in the order of steps. Returns the number of trajectories before the fault, and the rule that it breaks. */
 function firstWrong(steps: readonly Numbered[]): { readonly at: number; readonly rule: string } | undefined {
   if (!flag(steps[0]?.step.is_first)) return { at: 0, rule: BEGINS };
   const at = steps.findIndex(({ number, step }, i) => {
@@ -61,14 +61,14 @@ function known({ error, trajectories, observer_calls }: Result): number {
   return Array.isArray(trajectories) ? trajectories.length : ((observer_calls as number | undefined) ?? 0);
 }
 
-/** Returns the recorded answer up to a fault. For a push, compares only the items that both sides wrote. */
+/** Returns the expected answer of a call that fails with `code` after `at` trajectories. For a push, only the items that both sides wrote are compared. */
 function refused(kind: string, code: string, recorded: Result, at: number): Result {
   const error = { kind: code };
   if (kind === "convert") return { trajectories: (recorded.trajectories as unknown[]).slice(0, at), error };
   return { error, observer_calls: at, items: recorded.items, some: true };
 }
 
-/** Returns the departures for nests, which contain both steps of the pair in the recording. */
+/** Returns the departures for nested fields. The recorded value of such a field contains both steps of a pair, and the expected value contains only one. */
 function ofNests(test: RldsCase): RldsDeparture[] {
   const sources = sourcesOf(test.spec, test.policy_info_fn);
   if (!nests(sources)) return [];
@@ -102,7 +102,7 @@ function ofTypes(test: RldsCase, steps: readonly Numbered[]): RldsDeparture[] {
 
 const typed = (leaf: unknown, dtype: string) => isLeafOfCase(leaf) && leaf.dtype === dtype && leaf.shape.length === 0;
 
-/** Applies the documented rule to steps in a valid order. */
+/** Converts steps in a valid order to trajectories, according to the documentation of the recorded function. */
 function trajectoriesOf({ spec, policy_info_fn }: RldsCase, steps: readonly Numbered[]): unknown[] {
   const typeOf = ({ is_first, is_last }: RldsStep) => (flag(is_first) ? 0 : flag(is_last) ? 2 : 1);
   const policyInfo = POLICY_INFO[policy_info_fn ?? ""];
@@ -124,7 +124,10 @@ function zerosOf(spec: unknown): unknown {
   return spec.shape.reduceRight<unknown>((part, n) => new Array(n).fill(part), 0);
 }
 
-/** Returns the result with checked arguments. The recorded calls detect some invalid arguments only with a step, or never. */
+/**
+ * Returns the error that our constructor throws if an argument is invalid, or else the recorded result. The recorded code detects some invalid arguments only
+ * when it receives a step, or never.
+ */
 function checkedArguments(args: PushArgs, recorded: Result): Result {
   if (recorded.error !== undefined && recorded.observer_calls === undefined) return recorded;
   const { priority = 1 } = args;
@@ -133,5 +136,5 @@ function checkedArguments(args: PushArgs, recorded: Result): Result {
   return priority < 0 || counts.some((count) => (count as number) < 1) ? { error: { kind: "RangeError" } } : recorded;
 }
 
-/** The recorded cases to which a rule applies. */
+/** The names of the cases in tfagents/rlds.json in which a rule changes an answer. */
 export const RLDS = ["nested_observation", "bad_first_only", "bad_first_first", "bad_begin_of_data", "empty"] as const;

@@ -1,4 +1,4 @@
-/** Determines the sources of a trajectory's fields: a step of a pair, or the argument of a `policy_info_fn`. */
+/** Determines from which step of a pair each field of a trajectory comes. */
 import type { PolicyInfoFn, RldsStep } from "../../../src/datasets/rlds/index.ts";
 import { isObject } from "../case.ts";
 
@@ -18,7 +18,7 @@ export interface LeafOfCase {
 
 export const isLeafOfCase = (spec: unknown): spec is LeafOfCase => isObject(spec) && typeof spec.dtype === "string";
 
-/** A step's field, from the first or second step of a pair. */
+/** A placeholder for a field of the first (`at` 0) or second (`at` 1) step of a pair. */
 class Source {
   readonly spec: unknown;
   readonly at: 0 | 1;
@@ -29,7 +29,7 @@ class Source {
   }
 }
 
-/** Returns the source of each field of a trajectory. */
+/** Returns the fields of a trajectory as nests of `Source`. To find the sources of `policy_info`, calls the `policy_info_fn` with placeholders. */
 export function sourcesOf(spec: unknown, policyInfo: string | undefined): { readonly [field: string]: unknown } {
   const stepAt = (at: 0 | 1) => Object.fromEntries(Object.entries(spec as object).map(([field, node]) => [field, new Source(node, at)])) as unknown as RldsStep;
   const step = stepAt(0);
@@ -43,7 +43,10 @@ export function nests(source: unknown): boolean {
   return isObject(source) && Object.values(source).some(nests);
 }
 
-/** Picks the right step of nested fields, for which a recorded value contains both steps of the pair. @param inTime the value is a column */
+/**
+ * Picks one step from each nested field, whose recorded value contains both steps of the pair.
+ * @param inTime whether the value is a column with a time dimension
+ */
 export function ofEachStep(source: unknown, value: unknown, inTime: boolean): unknown {
   if (source instanceof Source) return isLeafOfCase(source.spec) ? value : ofPair(source.spec, value, source.at, inTime);
   if (!isObject(source) || !isObject(value)) return value;

@@ -42,7 +42,7 @@ export interface BatchedCase {
 
 interface BatchedDeparture {
   readonly rule: string;
-  /** The error kinds by the number of the op. */
+  /** The kind of the expected error by the number of the op. The other ops must succeed. */
   readonly errors: { readonly [op: number]: string };
   readonly sizes: readonly (readonly number[])[];
 }
@@ -60,7 +60,7 @@ export const BATCHED: { readonly [name: string]: BatchedDeparture } = {
   },
 };
 
-/** Returns the tables of a case: one per observer. */
+/** Returns the names of a case's tables, one per observer. */
 export function batchedTables({ batch_size }: BatchedCase): string[] {
   return Array.from({ length: batch_size }, (_, i) => `t${i}`);
 }
@@ -83,7 +83,7 @@ export async function runBatchedCase(raw: { readonly [key: string]: unknown }): 
   }
 }
 
-/** Returns the first difference. @param client has the tables of the case, all empty */
+/** Runs a case and returns its first difference. @param client a client whose server has the tables of the case, all empty */
 export async function playBatched(test: BatchedCase, client: Client, form: "arrays" | "columns"): Promise<string | undefined> {
   const { expect, ops } = test;
   const departure = Object.hasOwn(BATCHED, test.name) ? BATCHED[test.name] : undefined;
@@ -103,7 +103,7 @@ export async function playBatched(test: BatchedCase, client: Client, form: "arra
     } catch (thrown) {
       error = thrown;
     }
-    // Closed observers cannot be flushed.
+    // The flush of a closed observer is rejected.
     await Promise.allSettled(unbatching.delegatedObservers.map(async (observer) => await observer.flush?.()));
     const recorded = expect.errors.find(({ op }) => op === i);
     const kinds = departure === undefined ? recorded && (KINDS[recorded.type] ?? []) : departure.errors[i] === undefined ? undefined : [departure.errors[i]];
@@ -147,13 +147,13 @@ async function sizesDifference(test: BatchedCase, client: Client, expected: unkn
   return valueDifference(`.sizes[${i}]`, expected, batchedTables(test).map((name) => info[name]?.currentSize)); // biome-ignore format: one line
 }
 
-/** A recorded observer keeps its count while it is closed. */
+/** Compares the numbers of cached steps. After a `close`, they are not compared, because a recorded observer keeps its count while it is closed. */
 function cachedDifference({ name, ops, expect }: BatchedCase, observers: readonly DelegatedObserver[], i: number): string | undefined {
   if (Object.hasOwn(BATCHED, name) || ops.slice(0, i + 1).some(([kind]) => kind === "close")) return undefined;
   return valueDifference(`.cached[${i}]`, expect.cached[i], observers.map((observer) => (observer as unknown as { cachedSteps: number }).cachedSteps)); // biome-ignore format: one line
 }
 
-/** Returns all items of all tables, each with its leaves in the order of a trajectory. */
+/** Samples all items of all tables. The leaves of each item are in the order of a trajectory's fields. */
 async function itemsOf(test: BatchedCase, client: Client): Promise<unknown[]> {
   const spec = trajectorySpecOf(test.spec) as { readonly [field: string]: Spec };
   const info = await client.serverInfo();

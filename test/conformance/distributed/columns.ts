@@ -1,4 +1,4 @@
-/** Converts values of a case to columns: each leaf with its shape. */
+/** Converts typed arrays to columns with the shapes that the spec of a case declares. */
 import { Column } from "../../../src/schema/column.ts";
 import { isObject } from "../case.ts";
 
@@ -8,7 +8,7 @@ export function columnsOf(spec: unknown, typed: unknown, rows?: number): unknown
     const data = typed as Column["data"];
     const shape = spec.shape as number[];
     if (rows === undefined) return new Column(data, [...shape]);
-    // For a batch of another size, the column has that size.
+    // The number of rows is derived from the data, because some cases pass a batch of the wrong size.
     return new Column(data, [data.length / shape.reduce((product, n) => product * n, 1), ...shape]);
   }
   if (Array.isArray(spec)) return spec.map((part, i) => columnsOf(part, (typed as unknown[])[i], rows));

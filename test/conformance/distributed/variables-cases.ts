@@ -20,10 +20,9 @@ export interface VariablesCase {
   readonly expect: { readonly error?: Result; readonly results?: readonly Result[] };
 }
 
-/** The ops that our container rejects and the recorded one accepts. See POLICY.md and departures.md. */
+/** The cases in which our container differs from the recorded one, with the errors that ops must have. See POLICY.md and departures.md. */
 export const VARIABLES: { readonly [name: string]: { readonly rule: string; readonly errors: { readonly [op: number]: string }; readonly here?: true } } = {
   variables_push_names_same_form: { rule: "names of variables count, also for push", errors: { 0: "SPEC_MISMATCH" } },
-  // Only for tables in this process: -1 stands for the constructor.
   variables_no_signature: { rule: "a table of this process without a signature has the Replay's spec", errors: {}, here: true },
 };
 
@@ -58,12 +57,12 @@ function checkHere({ expect }: VariablesCase, client: VariableClient): string | 
   return undefined;
 }
 
-/** Returns the first difference. @param client has the tables `variables` and `other` of the case */
+/** Runs a case and returns its first difference. @param client a client whose server has the tables `variables` and `other` */
 export async function playVariables(test: VariablesCase, client: VariableClient): Promise<string | undefined> {
   const { expect, ops } = test;
   const container = construct(test, client);
   if (expect.error !== undefined) {
-    // The first call requests the tables of a server.
+    // If the client is remote, our container rejects invalid arguments only at its first call, which requests the server's tables.
     const error = "error" in container ? container.error : (await answer(test, container.made, ops[0] as VariablesCase["ops"][number])).error;
     const kinds = expect.error.type === "ValueError" ? ["RangeError"] : KINDS[String(expect.error.type)];
     return kinds?.includes(String(kindOf(error))) ? undefined : `constructor: expected ${kinds}, got ${error ?? "none"}`;

@@ -7,7 +7,7 @@ import { DriverWorld } from "./world.ts";
 
 type Raw = { readonly [key: string]: unknown };
 
-/** In TF-Agents, 0 means omitted, because Python treats 0 as false. */
+/** The rule of a departure. The recorded driver treats `num_episodes=0` as an omitted argument, because Python treats 0 as false. */
 const ZERO = "a run of 0 episodes returns at once";
 
 export function runDriverCase(raw: Raw): Outcome {
@@ -38,7 +38,7 @@ function run(raw: Raw, told: { rule?: string }): string | undefined {
     const got = tried(() => made.value.run(args));
     if (raw.class === "DynamicEpisodeDriver" && isObject(args.args) && args.args.num_episodes === 0) {
       told.rule = ZERO;
-      // Our loop continues at another step than the recorded one.
+      // Our driver is now at another step than the recorded one, so the later ops are not compared.
       return "error" in got ? `op ${i}: ${String(got.error)}` : valueDifference(".calls", [], got.value.calls);
     }
     const found = isObject(expected.error) || "error" in got ? errorDifference(expected.error, got) : valueDifference("", expected, got.value as Result);
@@ -58,7 +58,7 @@ function tried<T>(call: () => T): Tried<T> {
   }
 }
 
-/** Returns whether an expected error is missing or has another meaning: a wrong kind, or a wrong value. */
+/** Returns the difference between an expected error and an outcome. A recorded TypeError requires a TypeError, and any other error requires a RangeError. */
 function errorDifference(expected: unknown, got: Tried<unknown>): string | undefined {
   if (!isObject(expected)) return `expected no error, got ${String("error" in got ? (got.error as Error)?.stack : "")}`;
   const kind = expected.type === "TypeError" ? "TypeError" : "RangeError";

@@ -16,7 +16,7 @@ import { plain } from "../trajectories/values.ts";
 
 type Args = { readonly [name: string]: unknown };
 
-/** A row of the environment, which repeats episodes with the given numbers of transitions. A negative number marks a truncated episode. */
+/** One environment of the batch. It repeats episodes with the given numbers of transitions. A negative number marks a truncated episode. */
 class Row {
   readonly #lengths: readonly number[];
   readonly #base: number;
@@ -34,7 +34,7 @@ class Row {
     return this.#t;
   }
 
-  /** Type, reward, discount and observation. */
+  /** Starts the next episode. Returns the type, reward, discount and observation of its first step. */
   reset(): readonly [number, number, number, number] {
     this.#t++;
     this.#episode++;
@@ -126,7 +126,7 @@ export class DriverWorld {
     if (!Array.isArray(environment) || !Array.isArray(policy) || !isObject(args)) throw new Malformed("environment and policy must be arrays, args an object");
     const isBatch = Array.isArray(environment[0]);
     const lengths = (isBatch ? environment : [environment]) as number[][];
-    // The drivers of tensors only have batches: a single environment is a batch of one.
+    // Only PyDriver accepts an environment without a batch dimension. The other drivers receive a single environment as a batch of one.
     const hasRows = isBatch || kind !== "PyDriver";
     this.#environment = new Scripted(
       lengths.map((each, row) => new Row(each, row)),
@@ -158,7 +158,7 @@ export class DriverWorld {
   }
 }
 
-/** Converts a missing state to the empty tuple of the recording. */
+/** Converts a policy state to the format of the cases, in which a missing state is an empty list. */
 function told(state: unknown): unknown {
   return state === undefined ? [] : plain(state);
 }

@@ -43,7 +43,7 @@ interface Expected {
   readonly dtypes?: unknown;
 }
 
-/** An item in comparable form, with its leaves in the order of a trajectory. */
+/** An item in comparable form. The leaves are in the order of a trajectory's fields. */
 interface Item {
   readonly table: string;
   readonly priority: number;
@@ -54,7 +54,6 @@ const WHOLE = { cross: true };
 const KINDS: { readonly [op: string]: { readonly [type: string]: readonly string[] } } = {
   new: { ValueError: ["RangeError"], TypeError: ["TypeError"] },
   step: { ValueError: ["SPEC_MISMATCH", "CLOSED", "RangeError"], RuntimeError: ["NOT_FOUND"] },
-  // Too few steps are an error of state.
   reset: { ValueError: ["TOO_FEW", "RangeError"] },
   flush: { ValueError: ["CLOSED"] },
 };
@@ -77,7 +76,7 @@ export async function runObserverCase(raw: { readonly [key: string]: unknown }):
   }
 }
 
-/** Returns the first difference. */
+/** Runs a case and returns its first difference. */
 async function run(test: ObserverCase, departure: ObserverDeparture | undefined): Promise<string | undefined> {
   const { expect } = test;
   const spec = trajectorySpecOf(test.spec);
@@ -130,7 +129,7 @@ async function play(
   return itemsDifference(test, departure, replay, names);
 }
 
-/** Returns the observer of a case. @param client as passed to any observer */
+/** Creates the observer of a case. @param client the Replay or client that the observer writes to */
 export function observerOf(test: ObserverCase, client: unknown): Observer {
   const made = CLASSES[test.class] as (typeof CLASSES)[string];
   const args = Object.entries(test.args).map(([name, value]) => [camel(name), numberOf(value)]);
@@ -186,7 +185,7 @@ function itemsDifference(
     }
   }
   const found = valueDifference(".items", departure?.items?.map((steps) => madeOf(test, steps)) ?? recorded(test), got);
-  // If the recorded dtypes are accidental, the dtypes of the spec are expected.
+  // If a departure replaces the items, the dtypes of the spec are expected instead of the recorded ones.
   const wanted = departure?.items === undefined ? test.expect.dtypes : test.spec;
   if (found !== undefined || dtypes === undefined || wanted === undefined) return found;
   return valueDifference(".dtypes", leavesOfRecorded(test.spec, wanted).map(dtypeName), dtypes);
@@ -196,7 +195,7 @@ function recorded({ spec, expect }: ObserverCase): Item[] {
   return (expect.items ?? []).map(({ table, priority, columns }) => ({ table, priority, leaves: leavesOfRecorded(spec, columns) }));
 }
 
-/** Returns an item made from the steps of the case. */
+/** Returns an expected item, made from the steps that the case's ops append. */
 function madeOf(test: ObserverCase, item: Steps): Item {
   const { steps, priority } = "steps" in item ? item : { steps: item, priority: 1 };
   const each = steps.map((number) => {
@@ -207,7 +206,7 @@ function madeOf(test: ObserverCase, item: Steps): Item {
   return { table: "t", priority, leaves: each[0]?.map((_, leaf) => each.map((step) => step[leaf])) ?? [] };
 }
 
-/** Returns the name of a dtype. A bool is stored as a byte. */
+/** Returns the name of the dtype in which values are stored: "uint8" for bool. */
 function dtypeName(given: unknown): string {
   const dtype = typeof given === "string" ? given : (given as { dtype: string }).dtype;
   return dtype === "bool" ? "uint8" : dtype;

@@ -1,12 +1,12 @@
 /** Lists the observer cases in which our answer differs from the recorded one (POLICY.md, departures.md). Parts that an entry omits stay as recorded. */
 
-/** An item by its steps: the action divided by 10, or P for padding. It is in table t with priority 1 unless stated otherwise. */
+/** The steps of an item in table t: each is a step's action divided by 10, rounded down, or P for padding. The priority is 1 if it is omitted. */
 export type Steps = readonly (number | "P")[] | { readonly steps: readonly (number | "P")[]; readonly priority: number };
 
 export interface ObserverDeparture {
   /** The rule of POLICY.md. */
   readonly rule: string;
-  /** The error of the constructor. */
+  /** The kind of the constructor's error. */
   readonly error?: string;
   readonly items?: readonly Steps[];
   /** Error kinds by the number of the op. */
@@ -28,7 +28,7 @@ const P = "P" as const;
 const refusedForm = (...ops: number[]) => Object.fromEntries(ops.map((op) => [op, "SPEC_MISMATCH"]));
 const sizes = (...each: number[]) => each.map((size) => [size]);
 
-/** Departures by the name of the case: first the trajectory observers, then the episode observer. */
+/** Departures of the trajectory observers by the name of the case. EPISODE contains those of the episode observer. */
 export const TRAJECTORY: { readonly [name: string]: ObserverDeparture } = {
   close_reset_true_too_few: { rule: CLOSED, errors: {}, cached: [1, 0, 0, 1] },
   close_reset_true_window: { rule: CLOSED, errors: {}, cached: [1, 2, 0, 0, 0, 1, 2] },

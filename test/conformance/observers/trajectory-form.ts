@@ -4,7 +4,7 @@ import { isObject, Malformed } from "../case.ts";
 import { nested, nestedColumn } from "../nested.ts";
 import { build, ourSpec } from "../step-spec.ts";
 
-/** The recorded names of the fields of a trajectory, and our names. */
+/** Our names of the fields of a trajectory, by their recorded names. Fields with the same name in both are omitted. */
 const FIELDS = { step_type: "stepType", policy_info: "policyInfo", next_step_type: "nextStepType" } as { readonly [field: string]: string };
 const ORDER = ["step_type", "observation", "action", "policy_info", "next_step_type", "reward", "discount"];
 
@@ -23,11 +23,10 @@ export interface How {
   readonly spec?: unknown;
 }
 
-/** Returns a step in the form of the op. */
+/** Converts a step to the form that the op passes: plain values, columns, a batch, or a flat list of leaves. */
 export function stepOf(theirs: unknown, value: unknown, { form, batch = 1, spec }: How): unknown {
   const own = spec ?? theirs;
   const step = ourFields(value);
-  // Plain numbers and arrays stay unchanged.
   if (form === "python") return step;
   const typed = build(ourFields(own), step);
   if (form === "tensor" || form === "batched" || spec !== undefined) return columns(ourFields(own), typed, form === "batched" ? batch : undefined);
@@ -46,19 +45,19 @@ interface LeafSpec {
 
 const isLeaf = (spec: unknown): spec is LeafSpec => isObject(spec) && typeof spec.dtype === "string";
 
-/** Applies `make` to every leaf. */
+/** Applies `make` to every leaf of a spec and its value, and keeps the nesting. */
 function mapLeaves(spec: unknown, value: unknown, make: (spec: LeafSpec, array: ArrayLike<unknown>) => unknown): unknown {
   if (isLeaf(spec)) return make(spec, value as ArrayLike<unknown>);
   if (Array.isArray(spec)) return spec.map((node, i) => mapLeaves(node, (value as unknown[])[i], make));
   return Object.fromEntries(Object.entries(spec as object).map(([key, node]) => [key, mapLeaves(node, (value as { [key: string]: unknown })[key], make)]));
 }
 
-/** Converts single numbers to numbers. Other leaves stay typed arrays. */
+/** Converts every leaf with an empty shape to a number. Other leaves stay typed arrays. */
 export function scalars(spec: unknown, typed: unknown): unknown {
   return mapLeaves(spec, typed, ({ shape }, array) => (shape.length === 0 ? array[0] : array));
 }
 
-/** Returns every leaf with its shape. A batch repeats the same step. */
+/** Converts every leaf to a column. If `batch` is set, the column repeats the step that many times. */
 function columns(spec: unknown, typed: unknown, batch: number | undefined): unknown {
   return mapLeaves(spec, typed, ({ shape }, array) => {
     if (batch === undefined) return { data: array, shape };
@@ -67,7 +66,7 @@ function columns(spec: unknown, typed: unknown, batch: number | undefined): unkn
   });
 }
 
-/** Returns the leaves of an item with their time dimension, in the order of a trajectory, as plain nested values, and their dtypes. */
+/** Returns the leaves of an item as plain nested values with a time dimension, in the order of a trajectory's fields, and the dtypes of the leaves. */
 export function leavesOfItem(theirs: unknown, steps: unknown): { readonly values: unknown[]; readonly dtypes: string[] } {
   const fields = steps as { readonly [field: string]: unknown };
   const found = ORDER.flatMap((field) => flatten(ourSpec((theirs as { [field: string]: unknown })[field]), fields[FIELDS[field] ?? field])) as Column[];
@@ -88,7 +87,7 @@ const NUMPY: { readonly [array: string]: string } = {
   Float64Array: "float64",
 };
 
-/** Returns the leaves of a boundary step of zeros. */
+/** Returns the leaves of a padding step: its step type is 2 (last), and all other values are 0. */
 export function leavesOfPadding(theirs: unknown): unknown[] {
   return ORDER.flatMap((field) =>
     leavesOf((theirs as { [field: string]: unknown })[field]).map(({ shape }) =>
@@ -101,7 +100,7 @@ function leavesOf(spec: unknown): LeafSpec[] {
   return flatten(ourSpec(spec), spec) as LeafSpec[];
 }
 
-/** Returns the leaves of a recorded item in the same order. They are nested like the step, or a list if the recording is flat. */
+/** Returns the leaves of a recorded step or item in the order of a trajectory's fields. A list is returned unchanged, because its leaves are in this order. */
 export function leavesOfRecorded(theirs: unknown, given: unknown): unknown[] {
   if (Array.isArray(given)) return given;
   return ORDER.flatMap((field) => flatten(ourSpec((theirs as { [field: string]: unknown })[field]), (given as { [field: string]: unknown })[field]));

@@ -54,7 +54,7 @@ function run(raw: Raw, told: { rule?: string }): string | undefined {
   return undefined;
 }
 
-/** Returns the error kinds that a constructor may have. A scalar observation works only because of Python's dynamic typing. */
+/** Returns the kinds of our constructor's errors that are accepted for a recorded error. */
 function acceptedBy({ type, kind }: Result): readonly string[] {
   if (typeof kind === "string") return [kind];
   return type === "TypeError" ? ["TypeError"] : type === "ValueError" ? ["RangeError", "SPEC_MISMATCH"] : ["SPEC_MISMATCH", "RangeError"];
@@ -73,7 +73,7 @@ function difference(op: Op, expected: Result, ask: () => Result): string | undef
   if (isObject(expected.error)) return `expected ${accepted(op, expected.error).join(" or ")}, got ${JSON.stringify(got)}`;
   if (expected.any === true) return undefined;
   if (expected.outcomes !== undefined) return valueDifference(".outcomes", sorted(expected.outcomes), sorted(got.outcomes));
-  // Values that the expected result omits, as some rules allow, are not compared.
+  // Only the parts that the expected result contains are compared, because a rule may omit the others.
   const held = Object.fromEntries(Object.keys(expected).map((key) => [key, got[key]]));
   return valueDifference("", { ...expected, ...(expected.dtypes === undefined ? {} : { dtypes: asBytes(expected.dtypes) }) }, held);
 }
@@ -82,7 +82,7 @@ function sorted(outcomes: unknown): unknown[] {
   return (outcomes as unknown[]).map((one) => JSON.stringify(inOrder(one))).sort();
 }
 
-/** Sorts the keys. */
+/** Sorts the keys of all objects in a value, and converts booleans to numbers, so that values can be compared as JSON text. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
   if (!isObject(value)) return typeof value === "boolean" ? Number(value) : value;
@@ -100,7 +100,7 @@ function accepted([kind, { args }]: Op, error: Result): readonly string[] {
   return steps === 0 || error.type !== "ValueError" ? ["RangeError"] : ["RangeError", "TOO_FEW", "EMPTY"];
 }
 
-/** Replaces the dtype of booleans, which are stored as bytes. */
+/** Replaces the dtype "bool" with "uint8", because our buffer stores booleans as bytes. */
 function asBytes(dtypes: unknown): unknown {
   return JSON.parse(JSON.stringify(dtypes).replaceAll('"bool"', '"uint8"'));
 }

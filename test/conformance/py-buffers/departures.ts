@@ -1,4 +1,4 @@
-/** Defines the rules for answers that differ from the recorded ones (POLICY.md, "Python's buffers"). A list of items computes our answers from the ops. */
+/** Defines the rules for answers that differ from the recorded ones (POLICY.md, "Python's buffers"). A model of the buffer computes our answers. */
 import { isObject, type Op, type Result } from "../case.ts";
 
 export interface Ruled {
@@ -9,13 +9,13 @@ export interface Ruled {
 
 type Args = Op[1];
 
-/** Stores the items as a list in chronological order. */
+/** A model of the buffer: a list of its items, from the oldest to the newest. */
 export class Listed {
   readonly #capacity: number;
   readonly #spec: unknown;
   #items: unknown[] = [];
   #added = 0;
-  /** Whether a batch of several items was added, which the recorded buffer cannot do. */
+  /** Whether a batch of several items was added, which the recorded buffer does not support. */
   #several = false;
 
   constructor(capacity: number, spec: unknown) {
@@ -60,7 +60,7 @@ export class Listed {
     return error === undefined ? undefined : { rule: "a batch of several is added", result: {} };
   }
 
-  /** Returns the number of distinct frames of observations whose last dimension counts frames. */
+  /** Returns the number of distinct frames in the observations, whose last dimension is the index of a frame. */
   #frames(): number {
     const seen = new Set<string>();
     for (const { observation } of this.#items as { readonly observation: unknown }[])
@@ -68,7 +68,7 @@ export class Listed {
     return seen.size;
   }
 
-  /** Returns the items in the recorded order of slots, without slots that were never filled. */
+  /** Returns all items in the order of the recorded buffer's slots, or undefined if the recorded answer is expected. */
   #gathered(recorded: Result): Ruled | undefined {
     const isFull = this.#items.length === this.#capacity;
     if (isFull && recorded.error === undefined && !this.#several) return undefined;
@@ -98,7 +98,7 @@ export class Listed {
   }
 }
 
-/** Returns the last dimension of nested numbers. */
+/** Returns the size of the last dimension of nested numbers. */
 function lastOf(value: unknown): number {
   let part = value as readonly unknown[];
   while (Array.isArray(part[0])) part = part[0];
@@ -110,7 +110,7 @@ function frame(value: unknown, k: number): unknown {
   return Array.isArray(parts[0]) ? parts.map((part) => frame(part, k)) : parts[k];
 }
 
-/** Returns the items of a batch. */
+/** Converts a batch, whose leaves are lists of rows, to a list of items. */
 function rows(spec: unknown, items: unknown): unknown[] {
   if (isObject(spec) && typeof spec.dtype === "string") return Array.isArray(items) ? items : [items];
   const parts = Object.entries(spec as object).map(([key, part]) => [key, rows(part, (items as { [key: string]: unknown })[key])] as const);
@@ -121,7 +121,7 @@ function rows(spec: unknown, items: unknown): unknown[] {
   });
 }
 
-/** Returns items in the form of gatherAll: each leaf is [1, items, …]. */
+/** Converts a list of items to the form that gatherAll returns: each leaf has the shape [1, number of items, …]. */
 function gathered(spec: unknown, items: readonly unknown[]): unknown {
   if (isObject(spec) && typeof spec.dtype === "string") return [items];
   const parts = Object.entries(spec as object).map(([key, part]) => {

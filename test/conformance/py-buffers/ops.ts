@@ -43,7 +43,7 @@ function* taken(elements: Iterable<unknown>, n: unknown): Generator<unknown> {
   }
 }
 
-/** Returns the distinct elements, sorted. */
+/** Returns the distinct elements, sorted by their JSON text. */
 function different(elements: Iterable<unknown>): Result {
   const seen = new Set<string>();
   for (const element of elements) seen.add(JSON.stringify(plain(element)));

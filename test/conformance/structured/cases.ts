@@ -26,12 +26,12 @@ export async function runStructuredCase(raw: Raw): Promise<Outcome> {
   }
 }
 
-/** Returns whether a rule for the case changes an answer. */
+/** Returns whether any answer that the rules predict differs from the recorded one. */
 function differs({ results }: Oracle, test: StructuredCase): boolean {
   return results.some((result, i) => naiveDifference(test.results[i] ?? {}, result) !== undefined);
 }
 
-/** Returns the difference between the answer of the naive writer and a recorded one. Errors only have to occur in both. */
+/** Returns the difference between a recorded answer and that of the naive writer. Two errors are equal, whatever their types and texts. */
 export function naiveDifference(recorded: Result, result: Result | undefined): string | undefined {
   if (result === undefined) return "no writer";
   if (isObject(recorded.error) && isObject(result.error)) return undefined;
@@ -48,7 +48,7 @@ export function readStructuredCase(raw: Raw): StructuredCase {
   return { name, tables: readTables(tables), step, configs, ops: readOps(ops), error, results };
 }
 
-/** Returns the first difference. */
+/** Runs a case and returns its first difference. */
 async function difference(test: StructuredCase, results: readonly (Result | undefined)[]): Promise<string | undefined> {
   const world = new World(test);
   try {
@@ -96,12 +96,12 @@ function opDifference(op: Op, expected: Result, answer: Answer): string | undefi
   if ("error" in answer) return `expected ${JSON.stringify(expected)}, got ${(answer.error as Error)?.stack ?? answer.error}`;
   const { dtypes, ...rest } = expected as Result & { readonly dtypes?: readonly string[] };
   const { dtypes: own, ...result } = answer.result as Result & { readonly dtypes?: readonly string[] };
-  // Arrays of flags have the dtype u8.
+  // Booleans are stored as bytes.
   const plain = dtypes?.map((dtype) => (dtype === "bool" ? "uint8" : dtype));
   return valueDifference("", plain === undefined ? rest : { ...rest, dtypes: plain }, plain === undefined ? result : { ...result, dtypes: own });
 }
 
-/** Returns our error kinds for a recorded error, or the requested kind. */
+/** Returns the kinds of our errors that are accepted for an expected error: its own `kind`, or those that correspond to its recorded `type`. */
 function accepted([kind, args]: Op, { type, kind: own }: Result): readonly string[] {
   if (typeof own === "string") return [own];
   switch (type) {
@@ -117,7 +117,7 @@ function accepted([kind, args]: Op, { type, kind: own }: Result): readonly strin
       return ["INVALID_DATA", "SPEC_MISMATCH", "RangeError"];
     default:
       if (kind === "append") return ["SPEC_MISMATCH"];
-      // A value that is not an index has the wrong kind.
+      // A pattern whose `at` is not an integer causes a TypeError.
       return kind === "pattern" && /"at":(?!-?\d+[,}])/.test(JSON.stringify(args)) ? ["TypeError"] : ["RangeError"];
   }
 }

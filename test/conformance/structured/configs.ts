@@ -18,7 +18,7 @@ import { isObject, Malformed } from "../case.ts";
 
 const METHODS = { "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge" } as const;
 
-/** Returns a config. An invalid config is rejected by its constructor. */
+/** Creates a config with our API. Throws if the config is invalid. */
 export function configOf(theirs: unknown, spec: Spec): Config {
   const { pattern, table, conditions = [], priority } = theirs as TwinConfig;
   const made = patternFromTransform(spec, (step) => nested(pattern, step));
@@ -26,14 +26,14 @@ export function configOf(theirs: unknown, spec: Spec): Config {
   return createConfig(made, table, { conditions: conditions.map((condition) => conditionOf(condition, spec)), ...options });
 }
 
-/** Returns only a pattern. @param by the function that creates it */
+/** Creates a pattern without a config. @param by the recorded name of the function that creates the pattern */
 export function patternOf(theirs: unknown, spec: Spec, by: unknown): Pattern {
   return by === "create_reference_step" ? nested(theirs, createReferenceStep(spec)) : patternFromTransform(spec, (step) => nested(theirs, step));
 }
 
 function nested(theirs: unknown, step: unknown): Pattern {
   if (Array.isArray(theirs)) return theirs.map((part) => nested(part, step));
-  // Our code must reject an invalid pattern.
+  // An invalid pattern is passed on unchanged, because our API must reject it.
   if (!isObject(theirs)) return theirs as Pattern;
   if (!("field" in theirs)) return Object.fromEntries(Object.entries(theirs).map(([name, part]) => [name, nested(part, step)]));
   const { field, at, slice } = theirs as unknown as TwinNode;

@@ -26,7 +26,7 @@ const FORM = "the form of a step is the client's spec";
 
 interface Refused {
   readonly kind: "RangeError" | "TypeError" | "SPEC_MISMATCH" | "NOT_FOUND";
-  /** The rule. Without a rule, the recorded call also rejects the op. */
+  /** The rule by which we reject the op. It is omitted if the recorded call also rejects the op. */
   readonly rule?: string;
 }
 
@@ -36,10 +36,10 @@ interface LeafOf {
   readonly shape: readonly number[];
 }
 
-/** The types that Reverb compares exactly, because they fit in 32 bits. */
+/** The dtypes whose values Reverb's data conditions compare exactly, because the values fit in a signed 32-bit integer. */
 const INTEGERS = ["bool", "int8", "uint8", "int16", "uint16", "int32"];
 
-/** Returns every leaf of a case's spec in the order of their names. */
+/** Returns the leaves of a case's spec. The keys of each object are visited in sorted order. */
 export function leavesOfCase(spec: unknown, keys: readonly string[] = []): LeafOf[] {
   if (!isObject(spec) && !Array.isArray(spec)) return [];
   if (isObject(spec) && typeof spec.dtype === "string") return [{ path: keys.join("."), dtype: spec.dtype, shape: spec.shape as number[] }];
@@ -47,18 +47,18 @@ export function leavesOfCase(spec: unknown, keys: readonly string[] = []): LeafO
   return names.flatMap((name) => leavesOfCase((spec as { readonly [name: string]: unknown })[name], [...keys, name]));
 }
 
-/** Returns the leaves of a step by path. Missing values are null. */
+/** Returns the path and value of each leaf of a step. A missing value is null. */
 export function valuesOfCase(data: unknown, paths: ReadonlySet<string>, keys: readonly string[] = []): [path: string, value: unknown][] {
   const path = keys.join(".");
   if (paths.has(path) || typeof data !== "object" || data === null) return [[path, data]];
   return Object.entries(data).flatMap(([name, part]) => valuesOfCase(part, paths, [...keys, name]));
 }
 
-/** Computes expectations from the spec of a case for its configs and steps. */
+/** Computes the answers that are expected from us for the ops of a case. */
 export class Oracle {
   /** The rules that apply to the case. */
   readonly rules: ReadonlySet<string>;
-  /** An answer for each op, or undefined if the answer is not compared. */
+  /** The expected answer of each op, or undefined if the answer is not compared. */
   readonly results: readonly (Result | undefined)[];
   readonly #test: StructuredCase;
   readonly #leaves: readonly LeafOf[];
@@ -91,10 +91,10 @@ export class Oracle {
       case "items":
         return this.#items(table?.items ?? []);
       case "size":
-        // Only the recorded answer shows which items are waiting.
+        // If the limiter can block insertions, the naive writer cannot compute the number of inserted items.
         return table?.isLimited ? recorded : { value: table?.items.length };
       case "sample":
-        // Only the recorded answer has the form of these samples.
+        // The naive writer computes the priority, but the data is taken from the recorded answer.
         return this.#sample(table?.items, recorded);
       case "append":
       case "end_episode":
@@ -106,7 +106,7 @@ export class Oracle {
     }
   }
 
-  /** Returns our rejection, if there is one, or else the answer. */
+  /** Returns the error of our rejection and records its rule. If we do not reject the op, returns `answer`. */
   #or(refused: Refused | undefined, answer: Result | undefined): Result | undefined {
     if (refused === undefined) return answer;
     if (refused.rule !== undefined) this.#rules.add(refused.rule);
@@ -122,7 +122,7 @@ export class Oracle {
     return this.#or(refused, {});
   }
 
-  /** Checks for values that are not valid in a pattern. */
+  /** Returns our rejection of a pattern with an invalid index or slice, or undefined if all are valid. */
   #ofPattern(pattern: unknown): Refused | undefined {
     const nodes = twinNodes(pattern);
     const wrong = nodes.map(nodeKind).find((kind) => kind !== undefined);
@@ -192,7 +192,10 @@ export class Oracle {
     return { path, dtype, shape: start === undefined || start === null ? shape : [twinAges(node).length, ...shape] };
   }
 
-  /** Returns the signature of the patterns. Lengths with strides are rounded up. */
+  /**
+   * Returns the expected result of `infer_signature`. This is the recorded result, unless the length of a slice is not a multiple of its stride. Then the
+   * lengths are computed from the patterns and rounded up, as in the items.
+   */
   #signature(args: Op[1], recorded: Result | undefined): Result | undefined {
     const configs = (args.configs as readonly string[]).map((name) => this.#test.configs[name] as TwinConfig);
     const refused = configs.map((config) => this.#ofConfig(config)).find((one) => one !== undefined);
@@ -222,11 +225,11 @@ export class Oracle {
 
   #ofWriter(kind: string, args: Op[1], recorded: Result | undefined): Result | undefined {
     const writer = this.#writers.get(args.writer);
-    // The writer was rejected.
+    // The creation of the writer was rejected.
     if (writer === undefined) return undefined;
     const { twin } = writer;
     if (kind === "step_is_open") return { value: twin.stepIsOpen };
-    // Only the recorded answer shows whether the flush is in time.
+    // The naive writer does not model whether a flush times out.
     if (kind === "flush") return recorded;
     if (kind === "end_episode") {
       this.#put(twin.ending());
@@ -285,11 +288,11 @@ export class Oracle {
 
 interface Writer {
   readonly twin: StructuredTwin;
-  /** The keys of the first step. */
+  /** The keys of the first appended step. Undefined before it is appended. */
   keys: readonly string[] | undefined;
 }
 
-/** Returns the error kind for a node that a pattern cannot have. */
+/** Returns the kind of our error for a node with an invalid index or slice, or undefined for a valid node. */
 function nodeKind({ at, slice }: TwinNode): "RangeError" | "TypeError" | undefined {
   if (slice === undefined) return !Number.isInteger(at) ? "TypeError" : (at as number) < 0 ? undefined : "RangeError";
   const [start, stop, step] = slice.map((part) => part ?? undefined);

@@ -128,7 +128,7 @@ export class World {
     return configs.map((name) => this.#config(name));
   }
 
-  /** Draws all items of a table. */
+  /** Samples as many items as the table contains. */
   #items(name: string): Result {
     const table = this.client.table(name);
     const items: object[] = [];
@@ -136,7 +136,7 @@ export class World {
     for (let left = table.size; left > 0; left--) {
       const { steps, info } = table.sample(1, { cross: true });
       const columns = Object.values(steps as object) as Column[];
-      // Flags have the dtype of u8 here, because the arrays of a batch do not distinguish the two.
+      // Both bool and u8 become "uint8", because a batch stores both in a Uint8Array.
       dtypes ??= columns.map(({ data }) => DTYPE_NAMES[dtypeOf(data) as keyof typeof DTYPE_NAMES]);
       items.push({ priority: info.priorities[0], columns: columns.map(ofOne) });
     }
@@ -156,7 +156,7 @@ function ofOne({ data, shape }: Column): unknown {
   return nestedColumn({ data, shape: shape.slice(1) });
 }
 
-/** Returns a nest with these values, which are in the order of the leaves' names. */
+/** Arranges `values` in the structure of `nest`, whose keys are visited in sorted order. Removes the values from the list. */
 function unpacked(nest: unknown, values: unknown[]): unknown {
   if (isObject(nest) && typeof nest.dtype === "string") return values.shift();
   if (Array.isArray(nest)) return nest.map((part) => unpacked(part, values));
@@ -164,10 +164,10 @@ function unpacked(nest: unknown, values: unknown[]): unknown {
   return Object.fromEntries(names.map((name) => [name, unpacked((nest as Args)[name], values)]));
 }
 
-/** Returns a pattern in the format of the cases. */
+/** Converts a pattern to the format of the cases. */
 function shown(pattern: unknown): unknown {
   const { flatSourceIndex, start, stop, step } = pattern as Partial<PatternNode>;
-  // A test of the class would fail, because other hosts use the classes of the package instead of the sources.
+  // `instanceof` would fail, because other hosts use the classes of the package instead of those of the sources.
   if (typeof flatSourceIndex === "number") {
     return { flat_source_index: flatSourceIndex, start, stop, step };
   }
@@ -186,7 +186,7 @@ function signatureOf({ item_signature: theirs }: { readonly item_signature?: unk
   return theirs === undefined ? {} : { signature: ourSpec(theirs) as Signature };
 }
 
-/** Converts a step of a case to our values. Missing values stay missing, and fields that are not in the spec stay unchanged. */
+/** Converts a step of a case to our values. Null stays null, and fields that are not in the spec stay unchanged. */
 export function stepValue(spec: unknown, value: unknown): unknown {
   if (value === null) return null;
   if (isObject(spec) && typeof spec.dtype === "string") return build(spec, value);

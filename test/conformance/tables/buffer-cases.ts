@@ -40,7 +40,7 @@ class ReverbWorld {
     this.#replay = new Replay<Spec, string>({ spec: this.#spec, tables, seed: 3, maxBytes: 2 ** 28, logger: null });
   }
 
-  /** Returns the first difference. */
+  /** Runs the case and returns its first difference. */
   difference(): string | undefined {
     const { ops, expect } = this.#raw;
     if (!Array.isArray(ops) || !isObject(expect) || !Array.isArray(expect.results)) throw new Malformed("ops and expect.results must be arrays");
@@ -134,7 +134,7 @@ class ReverbWorld {
   }
 }
 
-/** Returns the part of an element that the cases record. */
+/** Converts an element of our dataset to the format of the cases, which contains only the action, the sample info and the shape of the keys. */
 function shown([{ action }, info]: Element): unknown {
   const { ids, probabilities, tableSizes, priorities, timesSampled } = info as { readonly [name: string]: Column };
   const plain = (column: Column | undefined) => column && nestedColumn(column);
@@ -145,13 +145,13 @@ function shown([{ action }, info]: Element): unknown {
   };
 }
 
-/** Sorts the elements of random draws, whose order does not matter. */
+/** Replaces the elements of random draws with a sorted list of their actions, because their order does not matter. */
 function unordered(result: Result): Result {
   const actions = (result.elements as readonly { readonly action: unknown }[] | undefined)?.map(({ action }) => JSON.stringify(action));
   return { ...result, elements: actions?.sort() };
 }
 
-/** Compares errors according to POLICY.md. Unsupported calls may also succeed. */
+/** Returns a difference unless our error corresponds to the expected one according to POLICY.md. */
 function errorDifference(expected: unknown, error: unknown): string | undefined {
   const kind = kindOf(error) ?? "";
   if (!isObject(expected)) return `expected no error, got ${(error as Error)?.stack ?? error}`;
@@ -163,6 +163,6 @@ const KINDS: { readonly [type: string]: readonly string[] } = {
   NotImplementedError: ["UNSUPPORTED"],
   KeyError: ["NOT_FOUND"],
   TypeError: ["TypeError"],
-  // The shape of an item differs from the declared shape.
+  // Reverb raises this error if an item's shape differs from the declared shape.
   InvalidArgumentError: ["SPEC_MISMATCH", "INVALID_DATA"],
 };

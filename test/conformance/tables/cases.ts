@@ -25,7 +25,7 @@ export async function runTableCase(raw: { readonly [key: string]: unknown }): Pr
   }
 }
 
-/** Returns the first difference. */
+/** Runs a case and returns its first difference. */
 async function run(test: TableCase): Promise<string | undefined> {
   let world: World;
   try {
@@ -40,7 +40,7 @@ async function run(test: TableCase): Promise<string | undefined> {
     const departure = Object.hasOwn(DEPARTURES, test.name) ? DEPARTURES[test.name] : undefined;
     for (const [i, op] of test.ops.entries()) {
       const expected = departure?.results[i] ?? test.results[i];
-      // A call that never returned ended the recording.
+      // If a recorded call never returned, the recording ends with it.
       if (expected === undefined && test.results.at(-1)?.hangs === true) return undefined;
       if (expected === undefined) throw new Malformed(`expect.results has nothing for op ${i}`);
       const found = difference(test, i, expected, await answer(world, op));

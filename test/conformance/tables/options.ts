@@ -15,7 +15,7 @@ import {
 } from "../../../src/index.ts";
 import { Malformed, numberOf, type TableArgs } from "../case.ts";
 
-/** The size of a table whose case does not set one. */
+/** The maxSize of a table whose case does not set one, in items. */
 const DEFAULT_SIZE = 100;
 
 export function tableOptions(args: TableArgs): TableOptions {
@@ -29,7 +29,7 @@ export function tableOptions(args: TableArgs): TableOptions {
     sampler: selectorOf(sampler),
     remover: selectorOf(remover),
     rateLimiter: limiterOf(rate_limiter),
-    // In Reverb, 0 and below mean no limit.
+    // In Reverb, 0 and negative numbers mean no limit.
     ...((max_times_sampled as number) <= 0 ? {} : { maxTimesSampled: max_times_sampled as number }),
   };
 }

@@ -54,7 +54,7 @@ function difference(op: Op, expected: Result, ask: () => Result): string | undef
   return valueDifference("", rest, mine) ?? (dtypes === undefined ? undefined : valueDifference(".dtypes", dtypes, told(own, dtypes)));
 }
 
-/** Returns our dtypes. A plain number has no dtype and gets the expected one. */
+/** Returns our dtypes in comparable form: for a plain number, which has no dtype, the expected dtype is returned. */
 function told(own: unknown, expected: unknown): unknown {
   // Booleans are stored as bytes.
   if (own === null || (own === "uint8" && expected === "bool")) return expected;
@@ -63,7 +63,10 @@ function told(own: unknown, expected: unknown): unknown {
   return Object.fromEntries(Object.entries(own).map(([key, part]) => [key, told(part, (expected as Raw)[key])]));
 }
 
-/** Returns the accepted kinds: RangeError for a wrong rank, SPEC_MISMATCH for a wrong structure, shape or dtype. Python does not distinguish these errors. */
+/**
+ * Returns the accepted kinds of our error. We throw RangeError for a wrong rank and SPEC_MISMATCH for a wrong structure, shape or dtype; Python does not
+ * distinguish these errors.
+ */
 function accepted([kind]: Op, { type }: Result): readonly string[] {
   if (kind === "replace") return ["RangeError"];
   if (type === "TypeError") return ["TypeError", "SPEC_MISMATCH"];

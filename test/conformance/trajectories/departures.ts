@@ -1,4 +1,4 @@
-/** Defines the rules for answers that differ from the recorded ones (POLICY.md, "Trajectories"). Our answers are computed from the case, on nested numbers. */
+/** Defines the rules for answers that differ from the recorded ones (POLICY.md, "Trajectories"), and computes our answers from the values of the case. */
 import { isObject, type Op, type Result } from "../case.ts";
 
 type Row = readonly number[];
@@ -31,7 +31,7 @@ export function ruled(op: Op, spec: Fields, recorded: Result, form: unknown): Ru
   }
 }
 
-/** An n-step transition never adds rewards after a boundary: it ends with the last observation before the boundary. */
+/** Applies a rule: an n-step transition ends at the first boundary between episodes, so rewards after the boundary are not added. */
 function cutOff(trajectory: unknown, gamma: number, spec: Fields, recorded: Result): Ruled | undefined {
   if (!isObject(trajectory) || !isObject(recorded.value) || !Array.isArray(trajectory.discount)) return undefined;
   const { step_type, next_step_type, reward, discount, observation } = trajectory;
@@ -43,7 +43,7 @@ function cutOff(trajectory: unknown, gamma: number, spec: Fields, recorded: Resu
     const end = discounts.findIndex((_, t) => t < discounts.length - 2 && (of(step_type)[t] === LAST || of(next_step_type)[t] === LAST));
     if (end < 0 || discounts.slice(0, end + 1).includes(0)) continue;
     cuts++;
-    // Sums the rewards of the steps before the boundary.
+    // The discounted sum of the rewards up to the boundary.
     let sum = 0;
     for (let t = end; t >= 0; t--) sum = (of(reward)[t] as number) + gamma * (discounts[t] as number) * (t === end ? 0 : sum);
     const product = discounts.slice(0, end + 1).reduce((all, one) => all * one, 1);
@@ -65,7 +65,7 @@ function put(spec: unknown, to: unknown, from: unknown, row: number, t: number):
   return rows;
 }
 
-/** An episode without steps is a trajectory without steps. */
+/** Applies a rule: an episode without steps is converted to a trajectory without steps. */
 function emptyEpisode({ reward, discount = reward }: Fields, recorded: Result): Ruled | undefined {
   if (!Array.isArray(discount) || discount.length > 0 || !isObject(recorded.value)) return undefined;
   return {
@@ -74,7 +74,7 @@ function emptyEpisode({ reward, discount = reward }: Fields, recorded: Result): 
   };
 }
 
-/** There are no tensors here, and arrays are treated like tensors: a single discount applies to every row. */
+/** Applies a rule: a single discount applies to every row. The recorded functions apply it only if an argument is a tensor, and we have no tensors. */
 function spread({ reward, outer_dims }: Fields, recorded: Result): Ruled | undefined {
   const rows = Array.isArray(outer_dims) ? outer_dims[0] : Array.isArray(reward) ? reward.length : undefined;
   const { value } = recorded;
@@ -85,7 +85,7 @@ function spread({ reward, outer_dims }: Fields, recorded: Result): Ruled | undef
   };
 }
 
-/** The next observation of a half transition is zero, whatever the other observations are. */
+/** Applies a rule: if only a time step is known, the next observation of the transition is zero, whatever the spec of observations is. */
 function half({ value }: Fields, { observation }: Fields, recorded: Result): Ruled | undefined {
   if (recorded.error === undefined || !isObject(value) || !("step_type" in value)) return undefined;
   const isScalar = isObject(observation) && observation.dtype === "float32" && Array.isArray(observation.shape) && observation.shape.length === 0;

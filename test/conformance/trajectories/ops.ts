@@ -10,7 +10,7 @@ import { dtypes, fieldsOf, given, loose, ours, partOf, plain, plainSpec, specOf,
 type Args = Op[1];
 type Fields = { readonly [field: string]: unknown };
 
-/** The parts of a case except its ops. */
+/** The parts of a case that its ops use. */
 export interface TrajectoryCase {
   readonly spec: Fields;
   readonly form: unknown;
@@ -33,7 +33,7 @@ function maker(make: typeof agents.first): Ask {
   };
 }
 
-/** Returns an op that makes a step. The recorded functions return a single discount unchanged if no argument is a tensor (see departures.ts). */
+/** Returns an op that creates a time step with `make`. */
 function stepMaker(make: (step: { observation: unknown; reward: number; discount: number }, options: agents.StepOptions) => agents.TimeStep): Ask {
   return (test, { outer_dims, ...args }) => {
     const step = loose(fieldsOf(test.spec, args)) as { observation: unknown; reward: number; discount: number };
@@ -50,7 +50,7 @@ function converter(convert: (spec: never, value: never, options: never) => unkno
   };
 }
 
-/** Returns a trajectory, a transition, or a nest of observations. */
+/** Converts the value of a case, which is a trajectory, a transition or a nest of observations, to columns. */
 function experienceOf(test: TrajectoryCase, value: Fields): unknown {
   return "time_step" in value || "step_type" in value ? partOf(test.spec, value) : given(test.spec.observation, value);
 }

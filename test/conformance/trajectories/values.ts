@@ -8,7 +8,7 @@ import { ourSpec } from "../step-spec.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
-/** The fields of trajectories, transitions and their parts that have other names here. */
+/** Our names of the fields of trajectories, transitions and their parts, by their recorded names. Fields with the same name in both are omitted. */
 const NAMES: { readonly [theirs: string]: string } = {
   step_type: "stepType",
   next_step_type: "nextStepType",
@@ -21,7 +21,7 @@ const THEIRS = Object.fromEntries(Object.entries(NAMES).map(([theirs, ours]) => 
 
 export const ours = (field: string): string => NAMES[field] ?? field;
 
-/** Converts nested numbers to a column of a leaf's dtype, of any shape. */
+/** Converts nested numbers to a column with the given dtype. The nesting determines the shape. */
 export function columnOf(dtype: Dtype, value: unknown): Column {
   const shape: number[] = [];
   for (let part = value; Array.isArray(part); part = part[0]) shape.push(part.length);
@@ -41,7 +41,7 @@ export function given(spec: unknown, value: unknown): unknown {
   throw new Malformed(`no spec of ${JSON.stringify(value)}`);
 }
 
-/** Converts columns to the form of a step of a single environment or a batch: a number, or a flat typed array. Other values stay unchanged. */
+/** Converts columns without dimensions to numbers, and columns with one dimension to typed arrays. Other columns stay unchanged. */
 export function loose(nest: unknown): unknown {
   if (isColumn(nest)) return nest.shape.length === 0 ? Number(nest.data[0]) : nest.shape.length === 1 ? nest.data : nest;
   if (Array.isArray(nest)) return nest.map(loose);
@@ -50,13 +50,13 @@ export function loose(nest: unknown): unknown {
 
 const FIELDS = ["step_type", "observation", "action", "policy_info", "next_step_type", "reward", "discount"];
 
-/** Returns the fields of a case, by its spec, with our names. */
+/** Converts the fields of a case to columns according to its spec, under our names. */
 export function fieldsOf(spec: Fields, value: Fields): Fields {
   return Object.fromEntries(Object.entries(value).map(([field, part]) => [ours(field), given(specOf(spec, field), part)]));
 }
 
 export function specOf(spec: Fields, field: string): unknown {
-  // The field comes from the answer of a policy.
+  // A policy's answer calls the field `info` that a trajectory calls `policy_info`.
   const name = field === "info" ? "policy_info" : field;
   return spec[name] ?? (["policy_info", "state"].includes(name) ? [] : spec[field]);
 }
@@ -72,7 +72,7 @@ export function trajectorySpecOf(spec: Fields): Fields {
   return Object.fromEntries(FIELDS.map((field) => [ours(field), ourSpec(specOf(spec, field))]));
 }
 
-/** Converts our values to the format of the cases: nested numbers and nested dtypes; null if a dtype is unknown. */
+/** Converts the columns in a value to nested numbers. */
 export function plain(value: unknown): unknown {
   return folded(value, ({ data, shape }) => nested([...(data as Float32Array)].map(Number), shape));
 }

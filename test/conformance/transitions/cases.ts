@@ -18,16 +18,16 @@ interface PfrlCase {
   readonly expectNew: Expected;
 }
 
-/** The tiers that are counted separately and not required (POLICY.md). */
+/** The tiers of cases that are skipped, because POLICY.md does not require them, with the reason. */
 const NOT_OWED: { readonly [tier: string]: string } = {
   internals: "not owed: PFRL's own trees and queues",
   numpy: "not owed: numpy's random stream",
 };
 
-/** The fields that are left out in every tier, because they describe PFRL's own storage. */
+/** The ops that are ignored in every tier, because they return details of PFRL's own storage. */
 const LEFT_OUT: ReadonlySet<unknown> = new Set(["queue_maxlen", "q_maxlen", "files"]);
 
-/** The classes of cases that do not create an object. */
+/** The classes for which a case creates no object of ours at its start. */
 const NO_OBJECT: ReadonlySet<string> = new Set(["function", "ReplayUpdater", "PrioritizedBuffer"]);
 
 export async function runPfrlCase(raw: Args): Promise<Outcome> {
@@ -54,7 +54,7 @@ function read(raw: Args): PfrlCase {
   return { name: String(name), class: raw.class, args: args as Args, ops, expect, expectNew: expect_new as Expected };
 }
 
-/** Returns the first difference. */
+/** Runs a case and returns its first difference. */
 async function run(test: PfrlCase): Promise<string | undefined> {
   const departure = Object.hasOwn(PFRL, test.name) ? PFRL[test.name] : undefined;
   const expectNew = departure?.expectNew ?? test.expectNew;
@@ -84,7 +84,7 @@ async function runOp(world: World, test: PfrlCase, op: Args, expected: Expected)
   const got = await answer(() => (script === undefined ? call() : scripted(world.stored(on as string), script, call)));
   return outcomeDifference(expected, got, (value) => {
     if (COUNTED.has(name as string)) return countsDifference(expected?.value, value);
-    // The recorded value is always null, whatever the request (pfrl/README.md).
+    // PFRL always returns None as the capacity of this class, whatever capacity was requested (pfrl/README.md).
     if (name === "capacity" && world.on(on as string).constructor.name === "PrioritizedEpisodicReplayBuffer") return undefined;
     if (script !== undefined && script.left > 0) return `${script.left} draws were not asked for`;
     const sampled = name === "sample";
@@ -105,7 +105,7 @@ async function answer(call: () => unknown): Promise<Answer> {
   }
 }
 
-/** Checks that both calls raise, or both succeed, then calls `compare`. Error types and texts are specific to Python, so they are not compared. */
+/** Checks that both calls fail or both succeed, and then compares the values, if any. Error types and texts are not compared, because Python's differ. */
 function outcomeDifference(expected: Expected, got: Answer | null, compare: (value: unknown) => string | undefined): string | undefined {
   const raises = expected !== null && "raises" in expected;
   if (got !== null && "error" in got) {
@@ -116,12 +116,15 @@ function outcomeDifference(expected: Expected, got: Answer | null, compare: (val
   return expected === null || !("value" in expected) ? undefined : compare(got?.value);
 }
 
-/** Returns whether the case stores extras under the name that PFRL uses for weights. */
+/** Returns whether the case itself stores an extra field named `weight`, the name that PFRL uses for weights. */
 function stored({ ops }: PfrlCase): boolean {
   return ops.some(({ extras }) => isObject(extras) && "weight" in extras);
 }
 
-/** Removes the weights that PFRL writes into its store. They are compared only for first transitions of a sample. */
+/**
+ * Removes the weights that PFRL writes into its stored transitions, except those of each item's first transition in a sample. @param own whether the case
+ * stores its own `weight`, so nothing is removed
+ */
 function strip(value: unknown, sampled: boolean, own: boolean): unknown {
   if (own) return value;
   const bare = (transition: Args): Args => {

@@ -9,7 +9,7 @@ export interface Counted {
   readonly priority: number | undefined;
 }
 
-/** Returns how often each value was drawn: first in a sample, and in total. */
+/** Draws `repeat` samples (fewer in a short run). Returns how often each value was drawn first in a sample, how often in total, and the number of samples. */
 export function countsOf(
   appended: readonly Counted[],
   { capacity, initial_max_priority = 1 }: Args,
@@ -40,7 +40,7 @@ export function countsOf(
 
 const SIGMA = 4;
 
-/** Compares our counts with the exact probabilities. */
+/** Checks that our counts are likely, given the exact probabilities. */
 export function countsDifference(expected: unknown, got: unknown): string | undefined {
   if (!isObject(expected) || !isObject(got)) return `expected counts, got ${JSON.stringify(got)}`;
   const n = got.repeat as number;

@@ -1,6 +1,6 @@
 /** Lists the PFRL cases in which our answer differs from the recorded one (POLICY.md, departures.md). Each case is checked against the answer in this file. */
 
-/** The expected result of an op: `{value}`, `{raises}`, or null for a call that succeeds. */
+/** The expected result of an op: `{value}`, `{raises}`, or null for a call that succeeds without a value to compare. */
 export type Expected = { readonly [field: string]: unknown } | null;
 
 export interface PfrlDeparture {
@@ -8,7 +8,7 @@ export interface PfrlDeparture {
   readonly rule: string;
   /** Our own answers by the number of the op. The other ops keep their recorded answers. */
   readonly results?: { readonly [op: number]: Expected };
-  /** The result of the constructor. */
+  /** The expected result of the constructor. */
   readonly expectNew?: Expected;
 }
 
@@ -19,7 +19,7 @@ const trees = (priorities: readonly number[], sum: number, min: number, max_prio
   value: { sum_tree: priorities, min_tree: priorities, sum, min, max_priority, waiting: false },
 });
 
-/** Returns transition i of the generator: state i, action 100 + i, reward i / 4, next state i + 1. */
+/** Returns transition i of the script that generated the cases: state i, action 100 + i, reward i / 4, next state i + 1. */
 const step = (i: number, terminal: boolean) => ({
   state: i,
   action: 100 + i,
@@ -28,7 +28,7 @@ const step = (i: number, terminal: boolean) => ({
   next_action: null,
   is_state_terminal: terminal,
 });
-/** Returns a transition that some cases append directly. */
+/** Returns transition i of the cases in which all transitions have action 0, reward 0 and no next state. */
 const plain = (i: number, terminal: boolean) => ({ state: i, action: 0, reward: 0, next_state: null, next_action: null, is_state_terminal: terminal });
 const episode = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => step(from + i, from + i === to - 1));
 

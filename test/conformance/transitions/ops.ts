@@ -1,4 +1,4 @@
-/** Implements the ops of PFRL cases. Each op calls the public API. Internals of PFRL classes are derived from our public results. */
+/** Implements the ops of PFRL cases with the public API. The internals of PFRL classes that cases record are derived from our results. */
 import { existsSync } from "node:fs";
 import type { Column } from "../../../src/index.ts";
 import { batchExperiences, type Transition } from "../../../src/pfrl/index.ts";
@@ -119,7 +119,9 @@ function batched(lists: Transition[][], gamma: unknown, phi: unknown = "identity
   return Object.fromEntries(Object.entries(all).map(([name, column]) => [name, columnOf(column, single && /state$/.test(name))]));
 }
 
-/** Converts a column to the tensors of the case. A number that phi wrapped in an array becomes a number. */
+/**
+ * Converts a column to the tensor format of the cases. @param single whether phi wrapped each number in an array of length 1, so that this dimension is removed
+ */
 function columnOf(column: unknown, single: boolean): unknown {
   if (Array.isArray(column)) return column.map((part) => columnOf(part, single));
   const { data, shape } = column as Column;
@@ -131,13 +133,13 @@ function columnOf(column: unknown, single: boolean): unknown {
   };
 }
 
-/** Converts our transitions, in lists or not, to the format of the case. */
+/** Converts our transitions, which may be in nested lists, to the format of the cases. */
 function transitions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(transitions);
   return isObject(value) && "nextState" in value ? encode(named(value as unknown as Transition)) : encode(value);
 }
 
-/** Returns a sample, with the weight of each item in its first transition. */
+/** Converts a sample to the format of the cases, in which the first transition of an item contains the item's weight. */
 function weighed(list: readonly unknown[] & { readonly weights?: Float64Array }): unknown {
   const items = transitions([...list]) as (Args | Args[])[];
   const { weights } = list;
@@ -150,7 +152,7 @@ function sampleCheck(world: World, on: string, n: number, repeat: number): unkno
   const sizes = new Set<number>();
   const seen = new Set<unknown>();
   let unique = true;
-  // The draws are repeated 10 times, or 4 in a short run, so that no outcome is missing by chance.
+  // This draws 10 times as many samples as the case, or 4 times in a short run, so that no outcome is missing by chance.
   for (let i = 0; i < scaled(10, 4) * repeat; i++) {
     const list = buffer.sample(n, LIST) as readonly (readonly Transition[])[];
     const states = list.map(([first]) => first?.state);
@@ -169,7 +171,7 @@ interface Trees {
   readonly min: number;
 }
 
-/** Returns the priorities, with 0 for items that wait for their error. */
+/** Returns the contents of PFRL's two trees. In the sum tree, items that wait for their error have priority 0. */
 function treesOf(world: World, on: string): Trees {
   const buffer = world.prioritized(on);
   const alternate = world.stored(on).options.priorities?.last.alternate === true;

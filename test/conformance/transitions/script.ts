@@ -1,4 +1,4 @@
-/** Makes the draws that a case scripts, exactly as many as PFRL makes. Our own code converts the scripted ranks and points to items. */
+/** Replaces random draws with those that a case scripts, and records the requests, which must be those that PFRL makes. */
 import type { Draw } from "../../../src/batch/draw.ts";
 import type { GrowingTable } from "../../../src/memory/growing-table.ts";
 import type { DrawStrategy } from "../../../src/pfrl/store/draw-strategy.ts";
@@ -10,7 +10,7 @@ import { Malformed } from "../case.ts";
 type Scripted = { readonly [kind: string]: unknown };
 
 export class Script {
-  /** The requests as recorded in the case. */
+  /** The requests for random numbers that were made so far, in the format of the cases. */
   readonly calls: { readonly [name: string]: unknown }[] = [];
   readonly #draws: Scripted[];
 
@@ -38,7 +38,7 @@ export class Script {
 export class ScriptedPicker implements DrawStrategy {
   readonly #script: Script;
   readonly #made: BufferContents | EpisodeContents;
-  // The slots are read before a draw, because both use scratch memory.
+  // The slots are read before a draw, because reading them overwrites the scratch memory that contains the draw.
   readonly #slots: Uint32Array;
   readonly #rows: Uint32Array;
 
@@ -64,12 +64,12 @@ export class ScriptedPicker implements DrawStrategy {
     }
     this.#choose(items, draw, alike);
     const points = Array.from({ length: n - alike }, () => script.next<number>("uniform"));
-    // Priorities are set through scratch memory, which contains the draw.
+    // Setting priorities overwrites the scratch memory that contains the draw, so these bytes are saved.
     const at = core.scratch(0);
     const kept = core.u8.slice(at, at + 64);
     const picked: { readonly slot: number; readonly priority: number }[] = [];
     const set = (slot: number, priority: number) => items.update([items.keyOf(slot)], [priority]);
-    // Drawn items have weight 0 until all draws are made.
+    // A drawn item has priority 0 until all draws are made, so it is not drawn again.
     const pick = (slot: number) => {
       picked.push({ slot, priority: items.priorityOf(slot) });
       set(slot, 0);
@@ -107,7 +107,10 @@ export class ScriptedPicker implements DrawStrategy {
     }
   }
 
-  /** Returns the oldest slot at which the cumulative priority exceeds a point, or the last slot with weight if rounding prevents that. */
+  /**
+   * Returns the first slot, from the oldest, at which the cumulative priority exceeds `point`. If rounding keeps the sum below it, returns the last slot with a
+   * priority above 0.
+   */
   #passing(items: GrowingTable, point: number): number | undefined {
     let sum = 0;
     let last: number | undefined;
@@ -121,14 +124,14 @@ export class ScriptedPicker implements DrawStrategy {
     return last;
   }
 
-  /** Chooses the first k items of a draw, by their ranks. */
+  /** Sets the first k items of a draw to those at the scripted ranks. A rank is an item's index, from the oldest. */
   #choose(items: GrowingTable, draw: Draw, k: number): void {
     const ranks = this.#script.choice(items.size, k);
     draw.slots(k).set(ranks.map((rank) => this.#slots[rank] as number));
   }
 }
 
-/** Runs a call with scripted draws. */
+/** Runs a call on a buffer with scripted draws, and then restores the buffer's own draws. */
 export function scripted<T>(stored: Stored, script: Script, call: () => T): T {
   const { contents: made, drawStrategy: picker } = stored;
   if (made !== undefined) stored.drawStrategy = new ScriptedPicker(script, made);

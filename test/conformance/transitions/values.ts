@@ -59,7 +59,7 @@ export function encode(value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, part]) => [key, encode(part)])) : value;
 }
 
-/** Combines arrays into an array with one more dimension. */
+/** Combines encoded arrays into one array with one more dimension. Other values stay unchanged. */
 function arrays(parts: readonly unknown[]): unknown {
   const [first] = parts;
   if (!isObject(first) || typeof first.$nd !== "string") return parts;
@@ -68,7 +68,7 @@ function arrays(parts: readonly unknown[]): unknown {
 
 const TOLERANCE = 1e-9;
 
-/** Returns the difference; undefined if there is none. */
+/** Returns a description of the first difference, or undefined if there is none. */
 export function differenceOf(path: string, expected: unknown, got: unknown): string | undefined {
   const [want, have] = [numberOf(expected), numberOf(got)];
   if (typeof want === "number" && typeof have === "number") return close(want, have) ? undefined : differs(path, want, have);

@@ -1,4 +1,4 @@
-/** Holds the objects of a PFRL case, under our names. */
+/** Holds the objects that a PFRL case creates, and converts the names of arguments and fields. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ export type Persistent = PersistentReplayBuffer | PersistentEpisodicReplayBuffer
 export type Buffer = ReplayBuffer | EpisodicReplayBuffer | PrioritizedReplayBuffer | PrioritizedEpisodicReplayBuffer | Persistent;
 export type Prioritized = PrioritizedReplayBuffer | PrioritizedEpisodicReplayBuffer;
 
-/** The functions that cases refer to, by name. */
+/** The functions that cases pass as the priority of an episode, by name. */
 const PRIORITY_FUNCS: { readonly [name: string]: (episode: readonly Transition[]) => number } = {
   len: (episode) => episode.length,
   sum_reward: (episode) => episode.reduce((sum, { reward }) => sum + reward, 0),
@@ -44,12 +44,12 @@ const CLASSES: { readonly [name: string]: (args: object) => Buffer } = {
 };
 
 export class World {
-  /** The folder of a case's files, if it has any. */
+  /** The temporary folder of the case's files. Undefined until a path is requested. */
   #folder: string | undefined;
   /** The arguments of the first object of the case. */
   readonly args: Args;
   readonly #objects = new Map<string, Buffer>();
-  /** All objects, including those whose names were reassigned. */
+  /** All created objects, including those whose names were given to another object later. */
   readonly #all: Buffer[] = [];
   readonly #counted = new Map<string, Counted[]>();
 
@@ -77,7 +77,7 @@ export class World {
     return found;
   }
 
-  /** Returns the contents of the queue that PFRL exposes. */
+  /** Returns the values and priorities that were appended to a PrioritizedBuffer, whose draws are compared as counts. */
   counted(name: string): Counted[] {
     const found = this.#counted.get(name) ?? [];
     this.#counted.set(name, found);
@@ -122,7 +122,7 @@ export function camelCase(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Returns our transition with the names of the case. */
+/** Converts a transition of ours to the field names of the cases. */
 export function named(transition: Transition): Args {
   const { state, action, reward, nextState, nextAction, isStateTerminal, ...extras } = transition;
   return { ...extras, state, action, reward, next_state: nextState, next_action: nextAction, is_state_terminal: isStateTerminal };

@@ -11,7 +11,7 @@ DEEP = {**TSPEC, 'observation': {'pixels': leaf('uint8', 2), 'pair': [F, L]}, 'a
 
 
 def types(n):
-    """Returns n + 1 step types of consecutive episodes."""
+    """Returns n + 1 random step types, in an order that consecutive episodes can have."""
     out = [R.choice([0, 1, 1, 2])]
     while len(out) <= n:
         out.append(0 if out[-1] == 2 else R.choice([1, 1, 2]))
@@ -19,14 +19,14 @@ def types(n):
 
 
 def row(n, base):
-    """Returns a row over time. Some of its episodes are truncated."""
+    """Returns n consecutive random steps. Some of their episodes are truncated."""
     t = types(n)
     discount = [R.choice([0.0, 0.0, 1.0]) if k == 2 else R.choice([1.0, 1.0, 0.5]) for k in t[1:]]
     return rows(t, base, discount=discount)
 
 
 def deep(t):
-    """Returns the same fields with other observations, actions and infos, for any leading dimensions."""
+    """Returns a copy of t with nested observations, vector actions and policy infos. Works with any leading dimensions."""
     def at(v, f):
         return [at(x, f) for x in v] if isinstance(v, list) else f(v)
     o = t['observation']

@@ -96,7 +96,7 @@ def batched_case(name, what, cls, batch_size, args, ops, spec=TSPEC):
 
 
 def episodes(batch_size, lengths, steps, spec=TSPEC):
-    """Yields batches of environments in lock-step. Each environment repeats episodes with its own lengths."""
+    """Returns the ops for environments in lock-step. Each environment repeats episodes with its own lengths."""
     at = [0] * batch_size
     turn = [0] * batch_size
     ops = []
@@ -308,7 +308,7 @@ def play_variables(case):
 
 if __name__ == "__main__":
     for name, inputs, play in (("batched-observer", batched_inputs, play_batched), ("variables", variables_inputs, play_variables)):
-        # The key order of a dict differs between runs.
+        # The keys are sorted, because the key order of a dict may differ between runs.
         cases = [{**case, "expect": json.loads(json.dumps(play(case), sort_keys=True))} for case in inputs()]
         with open(os.path.join(sys.argv[1], f"{name}.json"), "w", encoding="utf-8") as file:
             file.write("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")

@@ -41,7 +41,7 @@ function messageDiffers({ message, decoded }: Recorded, bytes: Uint8Array): stri
 
 type Read = (file: string) => Uint8Array;
 
-/** The comparisons, by the names in expected.json. */
+/** The comparisons, by the names in expected.json. Each returns a description of the first difference. */
 const VALUES: { readonly [name: string]: (json: Json, read: Read) => string | undefined } = {
   insert_alltypes_delta: (json, read) => {
     const [one] = inserted(read("insert_alltypes_delta.request.bin"));
@@ -92,7 +92,7 @@ function columnsDiffer(json: readonly Json[], columns: readonly ItemColumn[]): s
   return differ < 0 ? undefined : `column ${differ} is ${JSON.stringify(shown(columns[differ] as ItemColumn))}`;
 }
 
-/** Compares numbers by their bytes, so that NaNs are distinguished. */
+/** Converts a column to comparable form: numbers become the hexadecimal text of their bytes, so that different NaNs are distinguished. */
 function shown({ column: { data, shape } }: ItemColumn): unknown {
   return { shape, data: Array.isArray(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("hex") };
 }

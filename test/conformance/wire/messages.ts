@@ -16,15 +16,15 @@ export interface Recorded {
 }
 
 interface Kind {
-  /** Converts the JSON to a value. */
+  /** Converts the recorded JSON form of a message to our form. */
   readonly told: (json: Json) => unknown;
-  /** Reads a value from the bytes. */
+  /** Reads a message from its bytes. Missing if we never read such a message. */
   readonly read?: (bytes: Uint8Array) => unknown;
-  /** Writes the bytes for the JSON. */
+  /** Returns the bytes of the message that the JSON describes. Missing if we never write such a message. */
   readonly written?: (json: Json) => Uint8Array;
 }
 
-/** Kinds by the names of messages. */
+/** The conversions of each kind of message, by the name of the message. */
 export const KINDS: { readonly [message: string]: Kind } = {
   InsertStreamRequest: { told: insert, read: readInsertRequest, written: (json) => insertRequest(insert(json)) },
   InsertStreamResponse: { told: (json) => keys(json.keys), read: readInsertResponse },
@@ -174,7 +174,7 @@ function inOrder(info: ServerInfoMessage): ServerInfoMessage {
   return { ...info, tables: info.tables.map((table) => ({ ...table, signature: table.signature && sorted(table.signature) })) };
 }
 
-/** Reads messages that only servers receive. */
+/** Reads a request to insert, which only a server receives. */
 export function readInsertRequest(bytes: Uint8Array): InsertRequest {
   const reader: BytesReader = new Reader(bytes, "InsertStreamRequest");
   const [chunks, items, keep]: [ChunkMessage[], ItemMessage[], bigint[]] = [[], [], []];

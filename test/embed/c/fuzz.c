@@ -103,7 +103,7 @@ static reprise_numbers count_of(reprise_replay *replay) {
   return numbers == NULL ? none : *numbers;
 }
 
-/* Returns steps, most of them valid: zeros with a few numbers. */
+/* Returns n packed steps in a buffer of the given size. Most elements are 0, and most steps are valid. */
 static uint8_t *steps_of(reprise_replay *replay, uint32_t n, size_t bytes) {
   uint8_t *steps = exact(bytes);
   const reprise_batch *step = reprise_columns(replay, (uint32_t)REPRISE_STEP);
@@ -207,7 +207,8 @@ static uint32_t sum_of(uint32_t sum, const uint8_t *bytes, size_t count) {
   return ~sum;
 }
 
-/* Recomputes the checksums of all sections of a snapshot. A section has kind, …, bytes, sum, then the summed bytes. */
+/* Recomputes the checksums of all sections of a snapshot. A section has a head of four words (the third is the number of payload bytes, the fourth the
+   checksum), and then its payload. */
 static void seal(uint8_t *bytes, size_t count) {
   for (size_t at = 8; at + 16 <= count;) {
     uint32_t length;
@@ -280,7 +281,7 @@ static uint32_t address(reprise_replay *replay, uint32_t input, uint32_t bytes) 
   }
 }
 
-/* Calls embed.wasm directly with addresses that no host should pass. A rejection has the text of the core. */
+/* Calls embed.wasm directly, bypassing the checks of the library, with arguments and addresses that may be invalid. */
 static void of_page(slot *slot) {
   reprise_replay *replay = slot->replay;
   if (replay == NULL || replay->handle == 0) return;
@@ -311,7 +312,7 @@ static void of_page(slot *slot) {
   int is_address = (call >= 6 && call <= 8) || call == 10;
   int is_done = is_address ? result != 0 : (int32_t)result >= 0;
   if (call < 9) judge("page", is_done, (const char *)at(replay, page_error(core)));
-  /* A call that creates another Replay in the same instance, or none, ends the old one. */
+  /* Calls 9 and 10 may have freed or replaced the Replay in the instance, so the slot gets a new Replay. */
   if (call >= 9) {
     reprise_free(replay);
     create(slot);

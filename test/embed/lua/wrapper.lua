@@ -56,7 +56,7 @@ assert(replay:update(0, batch.keys, ffi.new("double[4]", 1), 4) == 4)
 
 local again = reprise.load(replay:save(), "view memory items length 1")
 assert(again:stats(0).size == 5)
--- This view follows the views of the snapshot.
+-- A snapshot contains no views, so the view in the line after the snapshot has the number 0.
 assert(select(2, again:sample(0, 3)) == 3)
 assert(again:delete(0, again.batches[0].keys, 1) == 1 and again:stats(0).size == 4)
 
