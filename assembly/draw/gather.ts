@@ -149,8 +149,8 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
 }
 
 /**
- * Writes to `out` the RUNs of the values of WIDE and SHARED leaves, from entry `first` on, and returns the number of RUNs. The host copies the bytes of each RUN
- * directly to its own arrays. The RUNs are ordered by entry, so that frames shared by two outputs are copied again while they are cached. The `to` of the
+ * Writes to `out` the RUNs of the values of WIDE and SHARED leaves, from entry `first` on, and returns the number of RUNs. The host copies the bytes of each
+ * RUN directly to its own arrays. The RUNs are ordered by entry, so that frames shared by two outputs are copied again while they are cached. The `to` of the
  * outputs is ignored. O(values)
  *
  * Packed frames are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, and halves become f32 there, for as many entries as certainly fit. The first
