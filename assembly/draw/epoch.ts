@@ -47,7 +47,7 @@ export function table_epoch_resume(table: usize, since: u32, high: u32, position
 /**
  * Writes the next items of an epoch from a position on, up to n, into the draw and returns the number of items, which is below n only at the end of the epoch.
  * Sets `position` of the draw to the position after these items. `flags`: 8 requires the same columns, in a preview (E_UNLIKE); 32 draws ahead; 128 uses a
- * seeded order instead of slot order; 256 only previews the draw. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began.
+ * seeded order instead of slot order; 256 only previews. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began.
  * Requires a table without maxTimesSampled, and a limiter that lets n draws pass. Opens the draw, unless the call is a preview. O(n), or O(positions) if items
  * are gone.
  */
