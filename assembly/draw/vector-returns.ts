@@ -6,7 +6,8 @@ import { NONE, Returns } from "./n-step";
 
 /**
  * Call this function after `draw_n_step` with the same arguments, and before rows are gathered, because `gather` overwrites the rows' addresses.
- * Fills f64 × components (f32 if `narrow`) for each entry, from `out` on, with the return of each of the first `components` numbers of the reward. O(count × n × components)
+ * Fills f64 × components (f32 if `narrow`) for each entry, from `out` on, with the return of each of the first `components` numbers of the
+ * reward. O(count × n × components)
  */
 export function draw_vector_returns(
   draw: usize,
