@@ -143,7 +143,7 @@ class Step {
   }
 }
 
-/** Fills START with the place at which a window of `width` steps begins: each start in a longer item has the same probability; in other items, the place is 0. */
+/** Fills START with the places at which windows of `width` steps begin: in longer items a random start, uniformly; in all other items 0. */
 export function draw_starts(draw: usize, table: usize, width: u32): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
