@@ -237,7 +237,7 @@ function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alik
 /**
  * Like `drawSingly`, if no item waits. An item is removed only by its last draw, so earlier draws are made together, with the same result as one by one. In the
  * long run, every maxTimesSampled-th draw removes an item. So a run has at most a quarter of maxTimesSampled draws, or as many as were made since the last
- * removal, whichever is larger. A selector that is an order draws the same item until it is removed, so there a run has at least maxTimesSampled draws.
+ * removal, whichever is larger. A selector that is an order draws the same item until it is removed, so there maxTimesSampled replaces the quarter.
  */
 function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const least = t.sampler().has(DETERMINISTIC) ? t.maxTimesSampled : max(t.maxTimesSampled >> 2, 1);

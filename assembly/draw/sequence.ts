@@ -83,7 +83,7 @@ class SequenceWork {
     }
   }
 
-  /** Fills the discounts and masks of all entries with the values that most steps of an entry of one episode have. Other values are written one by one. */
+  /** Fills the discounts and the u8 arrays with the values that most steps of an entry of one episode have. All other values are written one by one. */
   expect(cells: u32, width: u32): void {
     const full = load<f64>(<usize>this.powers + ((<usize>min(this.n, width - 1)) << 3));
     if (this.wide != 0) fillWith<f64>(<usize>this.discounts, cells, full);
