@@ -11,8 +11,9 @@ import { Draw, PIECE, PROBABILITY, SLOT, WEIGHT } from "./draw";
 import { Permutation, placesOf } from "./permutation";
 import { AHEAD, fitsWith, prefetchItems, record, SAME_COLUMNS, see, takeBack } from "./sample";
 
-/** The flags in addition to those of table_sample: use a seeded order; only preview, without changing anything. */
+/** A flag in addition to the flags of `table_sample`: draw in a seeded order instead of slot order. */
 export const SHUFFLED: u32 = 128;
+/** A flag in addition to the flags of `table_sample`: only preview the draw, without changing the table. */
 export const LOOKS: u32 = 256;
 
 /**
@@ -45,8 +46,8 @@ export function table_epoch_resume(table: usize, since: u32, high: u32, position
 
 /**
  * Writes the next items of an epoch from a position on, up to n, into the draw and returns the number of items, which is below n only at the end of the epoch.
- * Result 6 of the draw is the position after these items. `flags`: 8 requires the same columns, in a preview (E_UNLIKE); 32 draws ahead; 128 uses a seeded
- * order instead of slot order; 256 only previews the draw. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began.
+ * Sets `position` of the draw to the position after these items. `flags`: 8 requires the same columns, in a preview (E_UNLIKE); 32 draws ahead; 128 uses a
+ * seeded order instead of slot order; 256 only previews. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began.
  * Requires a table without maxTimesSampled, and a limiter that lets n draws pass. Opens the draw, unless the call is a preview. O(n), or O(positions) if items
  * are gone.
  */
@@ -77,7 +78,7 @@ export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed:
   return count;
 }
 
-/** Writes the slots of the next items and returns the number of slots. `whole`: every slot belongs to the epoch. */
+/** Writes the slots of the next items, sets the new position, and returns the number of slots. `whole`: every slot belongs to the epoch. */
 function find(t: Table, d: Draw, n: u32, whole: bool, shuffled: bool, seed: u32, epoch: u32, since: u32, high: u32, position: u32): u32 {
   const slots = t.slots();
   const items = <usize>slots.items;
@@ -111,7 +112,10 @@ function find(t: Table, d: Draw, n: u32, whole: bool, shuffled: bool, seed: u32,
   return count;
 }
 
-/** Fills in the results of `table_peek` for the first `count` items of the draw. */
+/**
+ * Fills in the results of a preview, as `table_peek` does, for the first `count` items of the draw, and returns `count`. With `alike`, returns E_UNLIKE if an
+ * item has other columns than the first one.
+ */
 function look(t: Table, d: Draw, count: u32, alike: bool): i32 {
   const slots = t.slots();
   d.layout = count == 0 ? 0 : slots.layout(d.slot(0));

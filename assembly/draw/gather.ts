@@ -149,9 +149,9 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
 }
 
 /**
- * Writes the addresses of the values of WIDE and SHARED leaves to `out`, as RUNs from entry `first` on, and returns the number of RUNs. The host copies from
- * there directly to its own arrays. The RUNs are ordered by entry, so that frames shared by two outputs are copied again while they are cached. The `to` of
- * these outputs has no meaning. O(values)
+ * Writes to `out` the RUNs of the values of WIDE and SHARED leaves, from entry `first` on, and returns the number of RUNs. The host copies the bytes of each
+ * RUN directly to its own arrays. The RUNs are ordered by entry, so that frames shared by two outputs are copied again while they are cached. The `to` of the
+ * outputs is ignored. O(values)
  *
  * Packed frames are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, and halves become f32 there, for as many entries as certainly fit. The first
  * entry must fit. `window` 0 means that there are neither packed frames nor halves.
@@ -263,7 +263,7 @@ function prefetchRuns(at: usize, end: usize): void {
   Prefetch.keep(sum);
 }
 
-/** Returns the first step of a list of consecutive steps, counted from the start of the window, or -1 if the steps are not consecutive. */
+/** Returns the first step of a list of consecutive steps, or -1 if the steps are not consecutive or not counted from the start of the window. */
 function firstOf(steps: usize, count: u32): i32 {
   const first = load<i32>(steps);
   if (first < 0 || first == BOOTSTRAP) return -1;

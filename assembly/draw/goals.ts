@@ -19,7 +19,7 @@ import { gather } from "./gather";
 import { NONE, Returns } from "./n-step";
 import { Output } from "./output";
 
-/** The steps of the episode from which goals are taken: any later step, the last step, or any step but the first. */
+/** The strategies: the goal is taken from any later step of the episode (0), from its last step (1), or from any step but the first (2). */
 const FUTURE: u32 = 0;
 const FINAL: u32 = 1;
 
@@ -96,7 +96,7 @@ function isZeros(at: usize, bytes: u32): bool {
   return true;
 }
 
-/** Writes the addresses of the nodes of first steps, and reads the nodes and their episodes, so that the misses of all entries overlap. */
+/** Writes the address of the node of each entry's first step, and reads the nodes and their episodes, so that the cache misses of all entries overlap. */
 function prefetchEpisodes(d: Draw, p: Pool, held: HeldSteps, nodes: usize): void {
   const end = nodes + ((<usize>d.count) << 2);
   const width = (<usize>d.width) << 2;
@@ -158,7 +158,7 @@ export function draw_goal_values(draw: usize, pool: usize, leaf: u32, which: u32
   return count;
 }
 
-/** The kinds of values that `draw_goal_values` gathers. */
+/** The values of `which` in `draw_goal_values`, except 0. */
 const ACHIEVED: u32 = 1;
 const ONCE: u32 = 2;
 
@@ -178,7 +178,7 @@ export function draw_put_goals(draw: usize, goals: usize, bytes: u32, to: usize)
 }
 
 /**
- * Computes the returns of entries that have another goal, from rewards at `rewards` (f64 × components each, which change) in the order of `draw_goal_values`.
+ * Computes the returns of entries that have another goal, from `rewards` (f64 × components each, which the sums overwrite) in the order of `draw_goal_values`.
  * `returns`: the address for returns of several components, as in `draw_vector_returns`, or 0 for RETURN. `terminals` (u8 each, or 0): whether the episode
  * would have terminated with the step, which replaces the stored flag and ends a return. `narrow` 1: RETURN and DISCOUNT are already f32. Returns how many
  * returns became shorter. O(steps)
@@ -213,7 +213,7 @@ export function draw_goal_returns(
       let alive: f64 = discount == NONE ? 1 : Returns.number(p, p.bytes(load<u32>(window + ((<usize>k) << 2))), discount);
       if (terminals != 0) {
         terminated = load<u8>(terminals + <usize>k);
-        // A stored discount of 0 marked the end for the stored goal.
+        // A stored discount of 0 marks the end for the stored goal, which another goal replaces.
         if (alive == 0) alive = 1;
       }
       factor *= gamma * alive;

@@ -1,6 +1,6 @@
 /**
  * Computes a seeded order of the numbers below 2^bits, without storing it: four rounds of a Feistel network (Luby and Rackoff, 1988, with lighter outer rounds
- * as in Naor and Reingold, 1999) over two halves, of which the upper one may be a bit shorter. Each number below 2^bits has one place in the order. To order
+ * as in Naor and Reingold, 1999) over two halves, of which the upper one may be one bit shorter. Each number below 2^bits has one place in the order. To order
  * fewer numbers, skip the others.
  *
  * PERMUTATION, 64 bytes:
@@ -11,7 +11,7 @@
 import { random_init } from "../memory/random";
 
 const KEYS_BYTES: usize = 32;
-/** The minimum number of bits in a half, so that even a few numbers have many possible orders. */
+/** The minimum number of bits in both halves together, so that even a few numbers have many possible orders. */
 const LEAST_BITS: u32 = 8;
 
 @unmanaged
@@ -49,7 +49,7 @@ export class Permutation {
     return (high << lowBits) | low;
   }
 
-  /** Mixes a half with a key into 32 bits: the middle of a 64-bit product with an odd factor. The upper bits are mixed best. */
+  /** Mixes a half with a key by two multiplications with odd factors. Returns the upper 32 bits of the product, because the upper bits are mixed best. */
   @inline
   private static mix(half: u32, key: u64): u32 {
     const x = (<u64>half + (key >> 32) + 1) * (key | 1);

@@ -143,7 +143,7 @@ class Step {
   }
 }
 
-/** Chooses the place at which a window of `width` steps begins in a longer item, with equal probability for each start. In other items, the place is 0. */
+/** Fills START with the places at which windows of `width` steps begin: in longer items a random start, uniformly; in all other items 0. */
 export function draw_starts(draw: usize, table: usize, width: u32): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);

@@ -71,8 +71,8 @@ export function takeBack(t: Table, d: Draw): void {
 }
 
 /**
- * Counts a draw that was made ahead, by the keys of its items, if these still exist. Sets `times` (u32 each) to the counts of these items, and leaves the other
- * entries unchanged. O(n)
+ * Counts a draw of n items that was made ahead. The limiter counts all n draws. Each item in `keys` (f64 each) that still exists is counted as drawn, and its
+ * entry in `times` (u32 each) is set to its new count. The entries of other items are unchanged. O(n)
  */
 export function table_count_draw(table: usize, keys: usize, n: u32, times: usize): void {
   const t = changetype<Table>(table);
@@ -103,7 +103,7 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
   const first = singly(t, how);
   const ask = allowed(t, d, first ? min(n, 1) : n, how, among);
   const random = t.random();
-  // No draw writes into this part of the column.
+  // `drawSlots` does not write into the column WEIGHT, so it can hold the random state.
   const saved = d.column(WEIGHT);
   memory.copy(saved, random, 32);
   const drawn = drawSlots(t, d, 0, ask, how, among);
@@ -190,7 +190,7 @@ export function table_close_draw(table: usize): void {
     const slot = t.doomed;
     const item = t.slots().item(slot);
     t.doomed = item.nextInChain;
-    // Until now the item's steps could serve as goals.
+    // Until the draw is closed, the item's steps can serve as goals.
     leaveSteps(t, item.first, item.length());
     discard(t, slot);
   }
@@ -219,7 +219,7 @@ function drawSingly(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bo
   for (let i: u32 = 0; i < n && mayDraw(t, d) && drawOne(t, d, i, n, flags, among, alike); i++) if (admits) admitPending(t);
 }
 
-/** Makes the i-th of n draws; false if the item has other columns than the first one. The next call then begins with this draw. */
+/** Makes the i-th of n draws. With `alike`, returns false if the item has other columns than the first one. The next call then begins with this draw. */
 function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
   const random = t.random();
   if (alike) memory.copy(d.column(WEIGHT), random, 32);
@@ -236,8 +236,8 @@ function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alik
 
 /**
  * Like `drawSingly`, if no item waits. An item is removed only by its last draw, so earlier draws are made together, with the same result as one by one. In the
- * long run, every maxTimesSampled-th draw removes an item. The length of a run is a fraction of maxTimesSampled, or the number of draws that succeeded since
- * the last removal. A selector that is an order draws the same item until the item is removed.
+ * long run, every maxTimesSampled-th draw removes an item. So a run has at most a quarter of maxTimesSampled draws, or as many as were made since the last
+ * removal, whichever is larger. A selector that is an order draws the same item until it is removed, so there maxTimesSampled replaces the quarter.
  */
 function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const least = t.sampler().has(DETERMINISTIC) ? t.maxTimesSampled : max(t.maxTimesSampled >> 2, 1);
@@ -256,7 +256,7 @@ function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike:
 
 /**
  * Makes up to `ask` of n draws, from the i-th on, and stops after the first draw that is the last one of its item. The random state then equals the state after
- * the same number of single draws. Returns false like `drawOne`.
+ * the same number of single draws. With `alike`, also stops before an item with other columns than the first one, and then returns false.
  */
 function drawRun(t: Table, d: Draw, i: u32, ask: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
   const random = t.random();
@@ -324,7 +324,7 @@ function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
   if (d.count < n && d.blocked == 0) d.block(BY_ITEMS, d.count, n);
 }
 
-/** Returns how many of n draws may be made together. */
+/** Returns how many of n draws the limiter and the number of items allow. */
 function allowed(t: Table, d: Draw, n: u32, flags: u32, among: u32): u32 {
   const ask = t.limiter().samplesAllowed(n, t.count);
   if (ask < n) noteLimiter(t, d, ask);
@@ -357,7 +357,7 @@ export function record(t: Table, d: Draw, from: u32, to: u32): void {
   limiter.samples += to - from;
 }
 
-/** Writes the values of each item; returns how many items were drawn for the first time. */
+/** Writes the key, priority and count of each drawn item. Returns how many items were drawn for the first time. */
 function recordRuns(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   const drawn = d.column(SLOT);
   const times = d.column(TIMES_SAMPLED);

@@ -25,12 +25,12 @@ import { NONE, Returns } from "./n-step";
 /** A flag: floats are f64. */
 const WIDE: u32 = 1;
 
-/** The flags of a step: the step counts; the step is the last one of a return. */
+/** The flags of a step: COUNTS, the step counts; STOPS, a return that reaches the step ends with it. */
 const COUNTS: u8 = 1;
 const STOPS: u8 = 2;
 
 /**
- * SEQUENCE_WORK, 64 bytes, then f64 × width each: rewards │ factors, γ times the discount of a step │ powers of γ; then COUNTS and STOPS, u8 × width:
+ * SEQUENCE_WORK, 64 bytes, then f64 × width each: rewards │ factors, γ times the discount of a step │ powers of γ; then flags of the steps, u8 × width:
  *    0 │ rewards u32   │ factors u32    │
  *    8 │ powers u32    │ states u32     │
  *   16 │ returns u32   │ discounts u32  │  of the current entry, like the addresses below
@@ -83,7 +83,7 @@ class SequenceWork {
     }
   }
 
-  /** Fills all entries with the values of most steps in an entry that is as long as the window. Exceptions are written one by one. */
+  /** Fills the discounts and the u8 arrays with the values that most steps of an entry of one episode have. All other values are written one by one. */
   expect(cells: u32, width: u32): void {
     const full = load<f64>(<usize>this.powers + ((<usize>min(this.n, width - 1)) << 3));
     if (this.wide != 0) fillWith<f64>(<usize>this.discounts, cells, full);
@@ -224,7 +224,7 @@ function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward:
 
 /** Computes returns of n rewards for `steps` steps; the returns of the last steps have fewer rewards, and the zeros that follow add nothing. */
 function sumAll(w: SequenceWork, steps: u32, n: u32): void {
-  // The arrays are too short for memory.fill, which V8 would call.
+  // The zeros are too few for memory.fill, which V8 compiles to a function call.
   fillWith<f64>(<usize>w.rewards + ((<usize>steps) << 3), n - 1, 0);
   if (w.wide != 0) {
     for (let j: u32 = 0; j < steps; j++) store<f64>(<usize>w.returns + ((<usize>j) << 3), returnOf(w, j, n));

@@ -35,8 +35,8 @@ export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
 
 /**
  * Touches the packed data of `many` entries of the draw, from `first` on. Unpacking a frame reads one address after the other, so touching many frames first
- * overlaps their cache misses. Touches only the first step of each output, and only the chain from its first frame to the key, because later frames follow that
- * frame. `list`: scratch, u32 × 2 × many
+ * overlaps their cache misses. Touches only the first step of each output. Follows the chain of bases only from the first frame of the first packed output,
+ * because later frames are usually based on frames that are touched before them. `list`: scratch, u32 × 2 × many
  */
 export function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: u32, many: u32, list: usize): void {
   const rows = list + ((<usize>many) << 2);

@@ -5,8 +5,9 @@ import { Draw, STEPS } from "./draw";
 import { NONE, Returns } from "./n-step";
 
 /**
- * Call this function after `draw_n_step` with the same arguments, and before rows are gathered. Fills f64 × components (f32 if `narrow`) for each entry, from
- * `out` on, with the return of each of the first `components` numbers of the reward. O(count × n × components)
+ * Call this function after `draw_n_step` with the same arguments, and before rows are gathered, because `gather` overwrites the rows' addresses.
+ * Fills f64 × components (f32 if `narrow`) for each entry, from `out` on, with the return of each of the first `components` numbers of the
+ * reward. O(count × n × components)
  */
 export function draw_vector_returns(
   draw: usize,
@@ -25,7 +26,7 @@ export function draw_vector_returns(
   const each = dtypeBytes(leaf.dtype);
   const width = <usize>(d.width << 2);
   const addresses = <usize>(d.addresses - d.rows);
-  // The factors are f64 × width. For a single entry, the last factors overwrite addresses that have all been read by then.
+  // The factors (f64 × width) begin at `selected`. In a draw of one entry, they also overwrite its addresses, but each address only after it has been read.
   const factors = <usize>d.selected;
   let window = <usize>d.rows;
   for (let i: u32 = 0; i < d.count; i++, window += width) {

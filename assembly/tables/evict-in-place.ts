@@ -12,8 +12,8 @@ import { countEpisodes, joinSteps, leaveEpisode, leaveSteps, Table } from "./tab
 @unmanaged
 export class EvictInPlace {
   /**
-   * Whether the next item of this episode, a single run, can replace the oldest item. The answer affects the key of the next item, so the answer must not
-   * depend on cached look-ups.
+   * Whether the next item of this episode, a single run, can replace the oldest item. Reserves room to count a new episode.
+   * The answer affects the key of the next item, so the answer must not depend on cached look-ups.
    */
   @inline
   static fits(t: Table, episode: u32): bool {

@@ -71,7 +71,7 @@ export class Node {
 const NODE_BYTES: u32 = 32;
 if (offsetof<Node>() != NODE_BYTES) ERROR("NODE is 32 bytes");
 
-/** The steps of one episode. */
+/** The steps of one episode that live items hold. */
 @unmanaged
 export class HeldEpisode {
   root: u32;
@@ -351,7 +351,7 @@ function last(at: u32): u32 {
   return at;
 }
 
-/** Inserts a new step of an episode, right after a held step or right before one. */
+/** Inserts a new step of an episode right after the node `behind` or, if `behind` is 0, right before the node `before`. */
 function insert(p: Pool, node: Node, behind: u32, before: u32): void {
   const near = Node.of(behind != 0 ? behind : before);
   const episode = HeldEpisode.of(near.episode);
@@ -361,7 +361,7 @@ function insert(p: Pool, node: Node, behind: u32, before: u32): void {
   lift(node);
   if (node.parent == 0) episode.root = node.at;
   if (episode.row == 0) return;
-  // A step in between, or after a gap, has no label.
+  // Only a step that directly follows the last step can get a label. Any other step ends the use of labels in this episode.
   if (behind != 0 && near.label == episode.last && p.next(near.row) == node.row) {
     node.label = near.label + 1;
     episode.last = node.label;

@@ -158,20 +158,21 @@ local function live(replay)
   return replay.handle
 end
 
--- Appends a step, or a list of consecutive steps. Returns the number of waiting items.
+-- Appends a step, or a list of consecutive steps. Returns the number of items that wait for a rate limiter.
 function Replay:append(steps, writer)
   local n = type(steps) == "table" and listed(steps) or 0
   if n == 0 then n, steps = 1, { steps } end
   return did(C.reprise_append(live(self), whole("writer", writer or 0), packed(self, steps, n), n * self.step_bytes, nil, nil))
 end
 
--- Ends the episode of a lane: "ended", "truncated" or "terminated", with the last observation. Returns the number of waiting items.
+-- Ends the episode of a lane. `how`: "ended", "truncated" or "terminated". `final`: the final observation as a step, or nil. Returns the number of items that
+-- wait for a rate limiter.
 function Replay:finish(how, final, writer, lane)
   local last = final and packed(self, { final }, 1) or nil
   return did(C.reprise_end(live(self), whole("writer", writer or 0), whole("lane", lane or 0), ENDS[how] or 0, last))
 end
 
--- Makes an item of the last steps. Returns true if the item is in its table, or false if it waits.
+-- Creates an item from the last `length` steps of a lane. Returns true if the item is in its table, or false if it waits for the rate limiter.
 function Replay:item(table, length, priority, writer, lane)
   return did(C.reprise_item(live(self), whole("writer", writer or 0), whole("lane", lane or 0), whole("table", table), whole("length", length), priority or 1)) == 1
 end

@@ -27,7 +27,7 @@ export interface Host {
   readonly folder?: string;
   /** The compiled embed.wasm, for a host that cannot compile WebAssembly. */
   readonly embed?: WebAssembly.Module;
-  /** Omits long parts whose result only the engine or the bundler could change. Another row has the same engine and bundler. */
+  /** Whether to omit long parts whose result only the engine or the bundler could change. Another row has the same engine and bundler. */
   readonly short?: boolean;
 }
 

@@ -112,7 +112,7 @@ def read(client, table, shape, count):
 
 
 def write_windows(client, table, count):
-    """Writes windows with a squeezed column, and single steps, with a TrajectoryWriter. It joins strides incorrectly, so there are no strides."""
+    """Writes windows with a squeezed column, and single steps, with a TrajectoryWriter. Reverb's writer joins strides incorrectly, so there are no strides."""
     left = count
     with client.trajectory_writer(num_keep_alive_refs=5) as writer:
         for first, end in episodes():

@@ -14,7 +14,7 @@ const COUNT = slow ? 100_000 : 20_000;
 const PYTHONS_COUNT = slow ? 30_000 : 6_000;
 /** Each table returns every item once, in the order of insertion. */
 const TABLES = ["steps", "windows", "images", "python"];
-/** The time limit of a test. A machine with two processors needs a tenth of this time. */
+/** The time limit of a test in milliseconds. A machine with two processors needs a tenth of this time. */
 const LIMIT_MS = 900_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: histories by any name

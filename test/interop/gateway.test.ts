@@ -13,7 +13,7 @@ const OPEN = { samplesPerInsert: 1, minSize: 1, minDiff: -1e300, maxDiff: 1e300 
 const TABLE = { sampler: { kind: "fifo" }, remover: { kind: "fifo" }, maxSize: 1_000_000, maxTimesSampled: 1, rateLimiter: OPEN };
 const TABLES = [
   ...["a", "b"].map((name) => ({ ...TABLE, name })),
-  // It admits one item, and one more for each sample.
+  // This table admits one item, and one more for each sample.
   { ...TABLE, name: "shut", rateLimiter: { ...OPEN, maxDiff: 1 } },
 ];
 

@@ -63,7 +63,7 @@ console.log(
 console.log(`${runs + 1 - failures.length} passed, ${failures.length} failed`);
 process.exit(failures.length === 0 ? 0 : 1);
 
-/** Opens the room, compares it, plays, and kills. */
+/** Opens the room, compares it with the state before the last kill, plays, and kills the tab or the browser. */
 async function once(run) {
   const page = await browser.page(`${address}/#record`);
   const kind = run % 2 === 0 ? "tab" : "browser";

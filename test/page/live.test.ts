@@ -148,7 +148,7 @@ inBrowsers((open, name) => {
 
   it("plays as fast as it is told", async () => {
     const { page } = await open("#look");
-    // The clock of the worker runs only while it waits, 4 s for each change of the speed.
+    // The worker's clock advances only with its timeouts, and by about 4 s after each change of the speed.
     const clock = `let [now, end] = [0, 0];
       performance.now = () => (now += 0.001);
       const wait = setTimeout;

@@ -12,7 +12,7 @@ const OUT = { light: "docs/page-loop.png", dark: "docs/page-loop-dark.png" };
 const MOST = 800_000;
 /** The frames while the agent learns: one per `steps` steps. */
 const LEARNING = { frames: 18, steps: 400, delayMs: 160 };
-/** The frames after that, at the speed of a real pole. */
+/** The frames after the learning, at the speed of a real pole. */
 const BALANCED = { frames: 16, delayMs: 120 };
 /** The display time of the last frame in milliseconds. */
 const REST_MS = 1500;

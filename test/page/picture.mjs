@@ -7,7 +7,7 @@ import { CHROMIUM_FLAGS, runtimes } from "../../build/runtimes.mjs";
 
 const OUT = "docs/page.png";
 const MOST = 200_000;
-/** The number of steps after which the agent is good and the page shows a curve. */
+/** The number of steps after which the agent has learned its task and the page shows a curve. */
 const STEPS = 8000;
 
 const { chromium: executablePath } = runtimes();

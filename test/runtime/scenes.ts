@@ -81,7 +81,7 @@ function joined<A extends Uint8Array | Int8Array | Float32Array | BigUint64Array
   return made;
 }
 
-/** Returns 36 small tables, with each of six selectors as sampler and as remover, all fed by the rules of one writer. */
+/** Returns a scene with 36 small tables, one per pair of six samplers and six removers, all fed by the rules of one writer. */
 function grid(): Scene {
   const selectors: Selector[] = [fifo(), lifo(), uniform(), prioritized(0.6, { withMin: true }), minHeap(), maxHeap()];
   const exponents = [1, 0, -0.5, 2, 0.5, 1.5];

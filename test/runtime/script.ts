@@ -181,7 +181,7 @@ class Player {
     this.#sink.value({ steps, tables, writers });
   }
 
-  /** Adds the bytes of a snapshot to both sinks. */
+  /** Adds the bytes of a snapshot to the sink for snapshots. Returns its chunks. */
   #snapshot(): Uint8Array[] {
     const chunks = [...this.#replay.snapshot()];
     for (const chunk of chunks) this.#snapshots.array(chunk);

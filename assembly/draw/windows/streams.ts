@@ -22,7 +22,7 @@ const SET_BYTES: u32 = 64;
 export const LEVEL: u32 = 0;
 /** Every stream that is long enough has the same probability. */
 export const ALIKE: u32 = 1;
-/** The probability of a stream is proportional to its steps. */
+/** The probability of a stream is proportional to its number of steps. */
 export const BY_STEPS: u32 = 2;
 
 @unmanaged
@@ -68,7 +68,7 @@ export class StreamSet {
     return this.sum(this.n - 1);
   }
 
-  /** Returns the first stream up to which the sum of the weights exceeds a rank below the total. O(log n) */
+  /** Returns the first stream i whose `sum(i)` exceeds `rank`, which must be below the total. O(log n) */
   find(rank: u32): u32 {
     let low: u32 = 0;
     let high = this.n - 1;

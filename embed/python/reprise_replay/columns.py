@@ -16,7 +16,7 @@ Batch = dict[str, Array]
 
 DTYPES = [np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "f4", "f4", "O")]
 HALVES = 11, 12  # half floats, whose arrays are float32
-HEAD, EACH, COUNT = 6, 10, 4  # the words of COLUMNS and of COLUMN; the bytes before a text, which contain its length
+HEAD, EACH, COUNT = 6, 10, 4  # words before the first COLUMN; words per COLUMN; bytes of a text's length, which precede the text
 
 
 class Column(NamedTuple):

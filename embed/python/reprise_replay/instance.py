@@ -69,7 +69,7 @@ class Instance:
         self._input = (0, -1)
 
     def call(self, name: str, *arguments: float) -> int:
-        """Calls replay_NAME.
+        """Calls replay_NAME, and returns its result. Addresses and handles are unsigned.
 
         Raises ReplayError if embed.wasm rejects the call.
         """

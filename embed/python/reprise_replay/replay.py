@@ -20,7 +20,7 @@ from .writer import Writer, described
 #: Steps: arrays by leaf path, or packed steps as bytes.
 Steps = Mapping[str, ArrayLike] | bytes | bytearray | memoryview | Bytes
 
-ENDED, TRUNCATED, TERMINATED = 1, 2, 3  # how an episode ends: without a final step, or with one
+ENDED, TRUNCATED, TERMINATED = 1, 2, 3  # how an episode ends: ENDED without a final step, the others with one
 STATS = "size steps pending inserts samples deletes uniqueSamples episodes deletedEpisodes retiredSlots newestKey heldSteps bytes".split()
 BLOCKED = (None, "minSize", "samplesPerInsert", "items")  # the reasons why a batch has fewer entries than requested
 WAITS = ("EMPTY", "RATE_LIMITED", "TOO_FEW")  # refusals of draws that can succeed after more steps

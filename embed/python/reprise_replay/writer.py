@@ -8,7 +8,7 @@ import numpy as np
 
 from .instance import Bytes
 
-_HEAD, _TABLE, _LEAF = 12, 4, 4  # the words of WRITER, of a table and of a leaf
+_HEAD, _TABLE, _LEAF = 12, 4, 4  # the number of words before the tables of WRITER, per table and per leaf
 AUTORESETS = (None, "disabled", "nextStep", "sameStep")
 
 

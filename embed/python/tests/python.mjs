@@ -8,7 +8,7 @@ import { venv } from "../../../build/venv.mjs";
 const REQUIREMENTS = join(root, "embed/python/requirements.txt");
 const HOME = join(root, "build/embed/python");
 
-/** The path of the Python, which may not exist yet; the player of operation files; the version of wasmtime. */
+/** The path of the Python interpreter, which may not exist yet; the player of operation files; the version of wasmtime. */
 export const PROGRAM = join(HOME, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
 export const PLAYER = join(root, "embed/python/tests/player.py");
 export const WASMTIME = readFileSync(REQUIREMENTS, "utf8").match(/^wasmtime==(.*)$/m)[1];

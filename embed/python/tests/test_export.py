@@ -9,7 +9,7 @@ from reprise_replay import instance
 from reprise_replay.export import checked, direct
 from support import ROOT
 
-# The package has a function of the same name.
+# This is the module. It contains a function of the same name.
 export = importlib.import_module("reprise_replay.export")
 
 PROGRAM = """(module

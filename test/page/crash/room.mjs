@@ -18,7 +18,7 @@ export async function shown(page) {
   });
 }
 
-/** Returns the data shown once the room has opened. */
+/** Waits until the room has opened, and returns the data that it shows. */
 export async function opened(page) {
   for (const end = Date.now() + 60_000; ; await page.waitForTimeout(50)) {
     const seen = await shown(page);
@@ -86,7 +86,7 @@ export function play(page, random, look) {
   const ended = Promise.all([quietly(watch()), quietly(act())]);
   return {
     ended,
-    /** Returns the change in progress when it was stopped. */
+    /** The number of the episode that a running change selects or deletes, or undefined. */
     get touched() {
       return touched;
     },

@@ -18,7 +18,7 @@ from .messages import Messages, encoded
 
 #: The maximum number of calls that wait for an answer, and the number of bytes without a receipt from which `send` waits.
 _MAX_CALLS, _SENT_BYTES = 1000, 1 << 20
-#: The errors that are not the writer's fault.
+#: The codes of errors that are not the writer's fault.
 _OWN_FAULTS = ("OUT_OF_MEMORY", "CLOSED", "KEYS_EXHAUSTED", "RATE_LIMITED", "OUT_OF_TURN")
 
 
@@ -46,14 +46,14 @@ class Waiting(NamedTuple):
     taken: Block | None = None
     number: int = 0
     size: int = 0
-    #: For a goodbye: whether the connection of a writer that does not return was lost.
+    #: For a goodbye: whether the writer said none, but lost its connection and cannot reconnect.
     is_gone: bool = False
 
 
 class AcceptedWriter:
     """A writer whose environment is at the other end of a socket, created by `accept`."""
 
-    #: Resolves when the writer has ended and its steps are in the Replay. It never raises.
+    #: Resolves when the writer has ended, with the way it ended. It never raises.
     closed: asyncio.Future[Goodbye]
 
     def __init__(self, intake: Intake, session: str, reconnects: bool, settings: Settings, on_end: Callable[[dict[str, Any] | None, Close], None]) -> None:
@@ -152,7 +152,7 @@ class AcceptedWriter:
             self._on_receipt(receipt)
 
     def attach(self, link: Link, reconnects: bool, settings: Settings) -> None:
-        """Continues over another link, with the options of that connection. The contents of the first welcome remain valid."""
+        """Continues over another link, with the options of the newest call to `accept`. The contents of the first welcome remain valid."""
         if self._expiry is not None:
             self._expiry.cancel()
         if self._link is not None:

@@ -93,7 +93,7 @@ class Backlog:
         return False
 
     def clear(self) -> None:
-        """Drops everything."""
+        """Drops all entries."""
         self._entries, self._sent = [], 0
         self._count()
 

@@ -130,7 +130,7 @@ def is_text(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Returns whether a value is a number that is finite as a double."""
+    """Returns whether a value is a number from -1e308 to 1e308, and so is finite as a double."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -1e308 <= value <= 1e308
 
 

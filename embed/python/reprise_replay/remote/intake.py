@@ -16,7 +16,7 @@ from .layout import Body, Frames, Layout, Share, fits, leaf_text, packed
 
 _CALL = 7
 _ITEM, _END, _ENDS, _DISCARD = 0, 1, 2, 3
-#: The maximum number of bytes of frames that the Replay keeps per share, and the size below which frames are sent as values.
+#: The maximum number of bytes of frames that the Replay keeps per share, and the size in bytes up to which frames are sent as values.
 _KEPT_BYTES, _LEAST_BYTES = 4 << 20, 8
 
 

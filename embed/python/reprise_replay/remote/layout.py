@@ -42,7 +42,7 @@ class Layout:
         self.share_of: dict[int, int] = {leaf: k for k, share in enumerate(shares) for leaf in share.leaves}
         #: The number of bytes of a row that contains its frames instead of references.
         self.row_bytes = sum(leaf.bytes for leaf in self.leaves)
-        #: The maximum number of bytes of a row in a frame, which has references and only new frames.
+        #: The maximum number of bytes that a row takes in a frame: its references, and all of its frames if they are new.
         self.most_bytes = self.row_bytes + sum(self.sent_bytes(i) for i in self.share_of)
 
     def sent_bytes(self, leaf: int) -> int:
@@ -120,7 +120,7 @@ def packed(layout: Layout, columns: list[Bytes], rows: int, frames: list[tuple[B
 
 
 def fits(size: int, most: int, what: str) -> None:
-    """Raises ProtocolError if a size exceeds the announced size."""
+    """Raises ProtocolError if a size exceeds the maximum `most`."""
     if size > most:
         raise ProtocolError(f"{what} must have at most {most} bytes, got {size}", Close.TOO_LARGE)
 

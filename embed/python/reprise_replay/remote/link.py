@@ -58,7 +58,7 @@ class Link:
             self.post(frame[:1])
 
     def close(self, code: int, text: str = "", then: Callable[[], object] | None = None) -> None:
-        """Closes the socket when all frames are sent, and then calls `then`. Does not wait permanently for a peer that does not read."""
+        """Closes the socket when all frames are sent, and then calls `then`. Aborts the connection if this takes longer than `keep_alive_timeout`."""
         if not self._is_closing:
             self._is_closing = True
             self._out.put_nowait((int(code), reason(text)))

@@ -28,7 +28,7 @@ class Messages:
         self._number = max(self._number, number)
 
     def clear(self) -> None:
-        """Drops everything."""
+        """Drops all messages."""
         self._sent.clear()
         self._bytes, self._newest = 0, None
 

@@ -107,7 +107,7 @@ class RemoteWriter:
                 at = end
 
     async def end(self, how: SupportsIndex = TERMINATED, final: Mapping[str, ArrayLike] | None = None, *, lane: SupportsIndex = 0) -> None:
-        """Ends the episode of a lane. `final`: the final observation as a step; required unless the episode terminated."""
+        """Ends the episode of a lane. `final`: the final observation as a step; required for `TRUNCATED`, optional for `TERMINATED`, rejected for `ENDED`."""
         self._must_stay()
         number, (n, taken) = operator.index(how), self._take(final, "final")
         must(number in _CODES, f"INVALID: how must be ENDED, TRUNCATED or TERMINATED, got {how}")
@@ -119,7 +119,7 @@ class RemoteWriter:
         await self._push(block(layout, int(n == 1 or number == TERMINATED), call, columns_of(layout, taken) if n else []))
 
     async def item(self, table: str, length: SupportsIndex, priority: float | Literal["max"] = 1.0, *, lane: SupportsIndex = 0) -> None:
-        """Creates an item of a lane's last steps."""
+        """Creates an item from a lane's last `length` steps. `priority`: a number, or "max" as in `Replay.item`."""
         self._must_stay()
         must(table in self.tables, f"NOT_FOUND: table must be one of {list(self.tables)}, got {table!r}{did_you_mean(table, self.tables)}")
         number, size = -1.0 if priority == "max" else float(priority), operator.index(length)
