@@ -1,4 +1,4 @@
-/** Implements the item view: batches of a table's items. The call or the items select the columns, and each window is as long as the longest item. */
+/** Implements the item view: batches of a table's items. The call or the items select the columns, and by default each window is as long as the longest drawn item. */
 
 import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED } from "../base/abi.ts";
 import { described, integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";

@@ -295,7 +295,7 @@ export class Recorder<S extends Spec = Spec> {
     this.#releaseFrames();
   }
 
-  /** Syncs the frame files before the log refers to them. */
+  /** Syncs the frame files before the log refers to them, and closes them. If they cannot be synced, leaves the log without writing. */
   #releaseFrames(): void {
     try {
       this.#frames.sync();

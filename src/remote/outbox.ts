@@ -288,7 +288,7 @@ export class Outbox {
     return pending;
   }
 
-  /** Sends the remaining steps and leaves. Resolves when the Replay has everything. */
+  /** Sends the remaining steps, then a goodbye. Resolves when the Replay has received everything. */
   close(options: WaitOptions): Promise<void> {
     if (this.locked) throw reentrancyError();
     if (this.#closing === undefined) {

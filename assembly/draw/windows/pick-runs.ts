@@ -4,7 +4,10 @@ import { Draw, PROBABILITY, SLOT, START } from "../draw";
 import { draw_rows, OF_STREAMS } from "../row-matrix";
 import { BY_STEPS, LEVEL, StreamSet } from "./streams";
 
-/** Returns the sum of the streams' weights for windows of `width` steps (LEVEL: the number of windows), or 0 if no stream is long enough. O(1), or O(n) */
+/**
+ * Returns the sum of the streams' weights for windows of `width` steps (LEVEL: the number of windows), or 0 if no stream is long enough. O(1), or O(n) if
+ * a stream, the width or the weight has changed since the last call
+ */
 export function streams_total(set: usize, width: u32, weigh: u32): u32 {
   const s = changetype<StreamSet>(set);
   if (weigh != LEVEL) return s.total(width, weigh);

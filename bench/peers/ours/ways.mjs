@@ -3,7 +3,7 @@ import { described } from "./source.mjs";
 
 /**
  * Returns a function that draws one batch from a table in the given way. Returns undefined if this build of the package cannot recycle batches.
- * @param options of `sample`, in addition to `into` and `recycle`; a program creates them each time, unless it keeps its arrays
+ * @param options the options of `sample`, in addition to `into` and `recycle`. Only the way "into" keeps one options object; the others create one per call
  */
 export function ways(table, way, batch, options, length = 1) {
   if (way === "into") {

@@ -35,7 +35,7 @@ export interface HistoryState {
   /** The number of items or episodes. */
   readonly count: number;
   readonly random: Uint8Array;
-  /** The maximum priority of a prioritized buffer. */
+  /** The priority of new items in a prioritized buffer: the largest priority that an update ever set. Absent for other buffers. */
   readonly max?: number;
   /** The ranks of the items that wait for their errors, 0 for the oldest item; -1 for evicted items. */
   readonly waiting?: Float64Array | null;

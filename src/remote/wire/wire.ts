@@ -146,7 +146,7 @@ export class StepDecoder extends StepWire {
   readonly #maxBytes: number;
   readonly #rules: number;
 
-  /** @param maxBytes the maximum number of bytes of steps as columns @param rules the number of rules of the writer */
+  /** @param maxBytes the maximum size of the decoded steps of one frame, in bytes @param rules the number of the writer's rules */
   constructor(leaves: readonly PlacedLeaf[], lanes: number, shared: readonly SharedLeaves[], maxBytes: number, rules: number) {
     super(leaves, lanes, shared);
     this.#receivers = shared.map((entry) => new FrameReceiver(entry));

@@ -37,7 +37,7 @@ export class PrefetchedItems {
     return element;
   }
 
-  /** Counts each item from which an element has rows as sampled, unless it was already counted, and updates `timesSampled` in the element's info. */
+  /** Counts the items whose rows are in an element as sampled, except those already counted, and updates `timesSampled` in the element's info. */
   countElement(element: readonly [unknown, { readonly timesSampled: Column<"f64"> }]): void {
     const rows = this.#rows.get(element);
     if (rows === undefined) return;

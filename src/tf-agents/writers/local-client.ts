@@ -103,7 +103,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 }
 
-/** The client of a value that is accepted as a client: the `LocalClient` of a Replay, or the client of a remote writer. */
+/** The client for a Replay, a remote writer or a client: the `LocalClient` of the Replay, the `StepClient` of the remote writer, or the client itself. */
 export type ClientOf<C> = C extends Replay<infer S, infer N> ? LocalClient<S, N> : C extends RemoteWriter<infer S extends Spec> ? StepClient<S> : C;
 
 /** Defined outside the class, because the class must not name itself (see inspect.ts). */

@@ -48,7 +48,7 @@ export class TickValues<V> {
     return begin;
   }
 
-  /** Returns the values at the ticks from … to - 1. @param from the first tick, at or after `begin` */
+  /** Returns the values at the ticks `from` … `to - 1`. @param from the first tick, at or after `begin` */
   values(from: number, to: number): V[] {
     let before: Sample<V> | undefined;
     for (const [k, sample] of this.#last) if (k <= from && (before === undefined || sample.time > before.time)) before = sample;
@@ -64,7 +64,7 @@ export class TickValues<V> {
     return all;
   }
 
-  /** Returns, for each of the ticks from … to - 1, the first message after that tick. */
+  /** Returns, for each of the ticks `from` … `to - 1`, the first message after that tick. */
   #samplesAfter(from: number, to: number): (Sample<V> | undefined)[] {
     let next: Sample<V> | undefined;
     for (const [k, sample] of this.#first) if (k > to && (next === undefined || sample.time < next.time)) next = sample;

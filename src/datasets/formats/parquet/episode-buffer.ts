@@ -35,7 +35,7 @@ export class EpisodeBuffer<S> {
   }
 
   /**
-   * Adds the rows from … to - 1 of columns in the order of the spec's leaves. @param following the maximum number of rows that follow in the file
+   * Adds the rows `from` … `to - 1` of columns in the order of the spec's leaves. @param following the maximum number of rows that follow in the file
    * @throws RldsError CORRUPT if the episode takes more than maxBytes
    */
   push(data: readonly ColumnData[], from: number, to: number, file: string, following = 0): void {

@@ -63,7 +63,7 @@ function raggedError(subject: string, { shape }: StepLeaf, actual: string, file:
   return unsupportedFile({ file }, `${subject} must be of shape [${shape.join(", ")}] in every row, as in the first, got ${actual}`);
 }
 
-/** Returns the rows from … to - 1, without copying numbers. */
+/** Returns the rows `from` … `to - 1` without copying numbers. */
 export function slice(data: ColumnData, size: number, from: number, to: number): ColumnData {
   return Array.isArray(data) ? data.slice(from * size, to * size) : (data as Float32Array).subarray(from * size, to * size);
 }
