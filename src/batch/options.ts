@@ -256,7 +256,7 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
       "SPEC_MISMATCH",
       "nStep.discount",
       ["a numeric leaf that is 0 at the end of an episode", "Pass a terminal flag as nStep.terminal"],
-      described(`${discount}, bool`),
+      described(`the bool leaf ${show(discount)}`),
     );
   const rewards = leaf("reward", reward);
   return {

@@ -101,7 +101,12 @@ function unwritable(table: string, name: string, stored: string, { dtype, shape 
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
   const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];
   if (tableLeaves.length !== specLeaves.length)
-    throw mustBe("SPEC_MISMATCH", subject, `a spec of ${countOf(tableLeaves.length, "column")}, as in the table's signature`, described(countOf(specLeaves.length, "column")));
+    throw mustBe(
+      "SPEC_MISMATCH",
+      subject,
+      `a spec of ${countOf(tableLeaves.length, "column")}, as in the table's signature`,
+      described(countOf(specLeaves.length, "column")),
+    );
   specLeaves.forEach(({ keys, leaf }, i) => {
     const { leaf: expected } = tableLeaves[i] as (typeof tableLeaves)[number];
     if (!agree(expected, leaf))

@@ -159,7 +159,7 @@ test("into of another n names both, and what makes one", () => {
 
 test("dataset() without options says what it needs", () => {
   const { table } = filled();
-  expect(errorOf(() => (table.dataset as () => unknown)()).message).toMatch(/^the options of dataset\(\) are required: an object with batchSize/);
+  expect(errorOf(() => (table.dataset as () => unknown)()).message).toMatch(/^the options of dataset are required: an object with batchSize/);
 });
 
 test("Replay.open without dir says what it takes", async () => {

@@ -29,7 +29,7 @@ test("what cannot be packed is refused by its path", () => {
   expectError(
     make({ o: packed("f", u8(400)), p: packed("f", u8(400), { ratio: 5 }) }),
     "SPEC_MISMATCH",
-    /^p must be packed with ratio 4, as for the other leaves shared as "f", got 5/,
+    /^p must be packed with ratio 4, as for the other leaves shared as "f", got ratio 5/,
   );
   expectError(make({ o: shared("f", u8(400)), p: packed("f", u8(400)) }), "SPEC_MISMATCH", /^p must be not packed, as for the other leaves/);
   expectError(make({ o: { ...u8(400), packed: 2 } }), RangeError, /^o .* packed\(name, leaf\)$/);

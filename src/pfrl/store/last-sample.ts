@@ -37,7 +37,8 @@ export class LastSample {
    */
   mayUpdate(n: number): Float64Array {
     if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample is waiting for errors. Call updateErrors() only once per sample, or pass keys");
-    if (n !== this.#count) throw mustBe(RangeError, "errors", `${countOf(this.#count, "number")}, one per item of the last sample`, described(countOf(n, "number")));
+    if (n !== this.#count)
+      throw mustBe(RangeError, "errors", `${countOf(this.#count, "number")}, one per item of the last sample`, described(countOf(n, "number")));
     return this.#keys;
   }
 

@@ -1,6 +1,6 @@
 /** Connects a `ReverbReplayBuffer` to its table. A table in this process can draw whole batches. Any other table is reached through its client's calls. */
 
-import { finite, mustBe, ReplayError } from "../../base/error.ts";
+import { countOf, described, finite, mustBe, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { loggerOf, toConsole } from "../../base/warnings.ts";
 import { type Batch, type BatchInfo, isWhole, itemOf, type StepsOf } from "../../batch/batch.ts";
@@ -275,7 +275,7 @@ class CalledTable implements BufferTable {
   #toTableItem({ info, columns }: DrawnItem): TableItem {
     const ordered = columns.map(({ column, isSqueezed }) => (isSqueezed ? undefined : column));
     const shapes = columns.map(({ column: { shape } }) => shape);
-    mustHaveColumns(this.#name, this.#leaves, ordered, `columns of shapes ${shapes.map((shape) => `[${shape.join(", ")}]`).join(" ")}`, (dtype, k) =>
+    mustHaveColumns(this.#name, this.#leaves, ordered, described(`columns of shapes ${shapes.map((shape) => `[${shape.join(", ")}]`).join(" ")}`), (dtype, k) =>
       isReadAs((columns[k] as DrawnItem["columns"][number]).dtype, dtype),
     );
     return { columns: ordered, info };
@@ -294,7 +294,7 @@ function mustHaveColumns(
   isOf: (dtype: string, k: number) => boolean,
 ): void {
   const subject = `an item of table ${table}`;
-  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `a list of ${leaves.length} columns, as in dataSpec`, actual);
+  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `a list of ${countOf(leaves.length, "column")}, as in dataSpec`, actual);
   leaves.forEach(({ path, leaf, shape }, k) => {
     const column = columns[k];
     if (isColumn(column) && isOf(leaf.dtype, k) && (column as Column).shape.slice(1).join() === shape.join()) return;

@@ -1,5 +1,5 @@
 /** Splits a trajectory with a batch dimension into one trajectory per environment. */
-import { mustBe } from "../../base/error.ts";
+import { described, mustBe } from "../../base/error.ts";
 import { MAX_LEAVES, MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf } from "../../base/typed-arrays.ts";
 import { Column, type ColumnLike, isColumn } from "../../schema/column.ts";
@@ -81,7 +81,7 @@ export class BatchRows {
     if (isColumn(at)) {
       const rest = at.shape.slice(1);
       const isOther = shape !== undefined && rest.join() !== shape.join();
-      if (at.shape[0] !== size || at.data.length !== size * sizeOf(rest) || isOther) throw refuse(`a column of shape [${at.shape.join(", ")}]`);
+      if (at.shape[0] !== size || at.data.length !== size * sizeOf(rest) || isOther) throw refuse(described(`a column of shape [${at.shape.join(", ")}]`));
       return columnRow(at, rest, hasColumns, shape !== undefined);
     }
     if (Array.isArray(at)) {

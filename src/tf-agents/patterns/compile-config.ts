@@ -1,5 +1,5 @@
 /** Prepares a config for its writer. The steps, leaves and comparisons that the config uses are determined only once. */
-import { mustBe, ReplayError } from "../../base/error.ts";
+import { described, mustBe, ReplayError } from "../../base/error.ts";
 import type { ColumnOf } from "../../schema/columns.ts";
 import { leafText } from "../../schema/leaf.ts";
 import { pathText } from "../../schema/nest.ts";
@@ -75,7 +75,7 @@ function leafNumber({ path, leaf, shape, keys }: FoundLeaf, leaves: readonly Fou
   const stepLeaf = leaves[number];
   if (stepLeaf === undefined) throw new ReplayError("SPEC_MISMATCH", `the spec of the steps has no field ${pathText(keys)} (${text}), which ${subject} uses`);
   const specText = leafText(stepLeaf.leaf.dtype, stepLeaf.shape);
-  if (specText !== text) throw mustBe("SPEC_MISMATCH", `${pathText(keys)} of ${subject}`, `${specText}, as in the spec of the steps`, text);
+  if (specText !== text) throw mustBe("SPEC_MISMATCH", `${pathText(keys)} of ${subject}`, `${specText}, as in the spec of the steps`, described(text));
   return number;
 }
 

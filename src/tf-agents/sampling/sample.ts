@@ -101,5 +101,10 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
 
 function mustHave(table: string, expected: number, columns: number): void {
   if (columns !== expected)
-    throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `a list of ${countOf(expected, "column")}, as in the spec`, described(countOf(columns, "column")));
+    throw mustBe(
+      "SPEC_MISMATCH",
+      `an item of table ${table}`,
+      `a list of ${countOf(expected, "column")}, as in the spec`,
+      described(countOf(columns, "column")),
+    );
 }

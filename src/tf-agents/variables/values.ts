@@ -69,7 +69,8 @@ export function valuesOf(table: string, signature: Signature, nest: unknown): Va
       throw new ReplayError("SPEC_MISMATCH", `table ${table} stores ${path} as ${leaf.stored}, which Reprise cannot write`);
     const { dtype } = leaf;
     const shape = shapeIn(leaf, at);
-    if (shape === undefined || !matchesColumn(leaf, { dtype, shape })) throw refuse(isColumn(at) ? `a column of shape [${at.shape.join(", ")}]` : at);
+    if (shape === undefined || !matchesColumn(leaf, { dtype, shape }))
+      throw refuse(isColumn(at) ? described(`a column of shape [${at.shape.join(", ")}]`) : at);
     const row = (dtype === "string" ? { dtype, shape, maxBytes: MAX_TEXT_BYTES } : { dtype, shape }) as RowLeaf;
     const size = sizeOf(shape);
     const data: unknown = isColumn(at) ? at.data : at;

@@ -271,7 +271,7 @@ test("what is refused", () => {
     (words.tables[table] as Table).transitions({ gamma: 0.9, relabel: { goal, achieved, reward: zeros } });
   expectError(errorOf(of("t", "desired", "achieved")), "SPEC_MISMATCH", /relabel\.goal must be a numeric leaf/);
   expectError(errorOf(of("t", "reward", "observation")), "SPEC_MISMATCH", /relabel\.goal must be a leaf that batches contain/);
-  expectError(errorOf(of("heap", "action", "relabelled")), "UNSUPPORTED", /uniform and minHeap of table "heap"/, /remover: fifo\(\)/);
+  expectError(errorOf(of("heap", "action", "relabelled")), "UNSUPPORTED", /table "heap" has the sampler uniform and the remover minHeap/, /remover: fifo\(\)/);
   expectError(errorOf(of("t", "action", "relabelled")), "SPEC_MISMATCH", /"relabelled" has the same name as a column/);
   const batch = t.transitions({ gamma: 0.9, relabel: { ...relabel, reward: zeros } }).sample(2);
   expectRefused(replay, () => t.writeSteps(batch, { observation: { desired: batch.observation.desired } }), "UNSUPPORTED", /goals of other steps/);

@@ -102,7 +102,7 @@ test("nStep that means nothing is refused before anything is drawn", () => {
     [{ ...good, discount: "wide" }, "SPEC_MISMATCH", /^nStep\.discount must be an unshared leaf with one number per step/, /"wide"/],
     [{ ...good, reward: "frame" }, "SPEC_MISMATCH", /^nStep\.reward/, /"frame"/],
     [{ ...good, discount: "x" }, "NOT_FOUND", /^nStep\.discount must be one of/],
-    [{ ...good, discount: "done" }, "SPEC_MISMATCH", /^nStep\.discount must be a numeric leaf .* nStep\.terminal/, /"done, bool"/],
+    [{ ...good, discount: "done" }, "SPEC_MISMATCH", /^nStep\.discount must be a numeric leaf .* nStep\.terminal/, /the bool leaf "done"/],
     [{ ...good, terminal: "d" }, RangeError, /^nStep must be an object with discount or terminal, but not both/],
     [{ ...good, nextState: "next" }, RangeError, /^nStep\.nextState must be one of "following", "own"/, /"next"/],
     [{ ...good, lambda: 1 }, TypeError, /^nStep has no option "lambda"/],

@@ -66,7 +66,7 @@ test("errors and keys whose memory was transferred, or that lie about their leng
     }
   }
   for (const call of [() => buffer.updateErrors(gone), () => buffer.priorityFromErrors(gone), () => buffer.updateErrors([1, 2], gone)])
-    expectError(errorOf(call), RangeError, /must be an array of numbers, got ".* memory was transferred/);
+    expectError(errorOf(call), RangeError, /must be an array of numbers, got .* memory was transferred/);
   expectError(
     errorOf(() => buffer.updateErrors(new Liar(50))),
     RangeError,

@@ -279,7 +279,7 @@ test("PNGs that are none, or larger than said; and files beside that lead elsewh
         ),
       )
     )[0],
-  ).toMatch(/^CORRUPT: observation\/image is a png of 65536 × 65536 instead/);
+  ).toMatch(/^CORRUPT: observation\/image is a png image of 65536 × 65536 pixels instead/);
   const beside = { ...ABOUT, imagesIn: "files" };
   expect((await outcome(forged(STEP, beside)))[0]).toMatch(
     /^CORRUPT: the section that describes the file 000000-000000.observation.image.raw has 12 bytes instead of 8/,

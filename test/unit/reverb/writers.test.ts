@@ -63,7 +63,7 @@ it("options of the other writers", () => {
   expect(() => client.legacyWriter({ maxSequenceLength: 1, maxInFlightItems: 0 })).toThrow("maxInFlightItems");
   const other = patternFromTransform({ a: f32() }, (step) => ({ x: step.a.at(-1) }));
   expect(() => client.structuredWriter([createConfig(other, "t")])).toThrow(
-    'a of configs[0] must be i32 of shape [], as in the spec of the steps, got f32 of shape []',
+    "a of configs[0] must be i32 of shape [], as in the spec of the steps, got f32 of shape []",
   );
   const without = new ReverbClient("127.0.0.1:1");
   for (const make of [

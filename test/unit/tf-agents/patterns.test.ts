@@ -56,17 +56,13 @@ test.each([
   [() => Condition.stepIndex().mod(2).eq(-1), RangeError, "the value of eq in stepIndex must be an integer in 0 … 2147483647, got -1"],
   [() => Condition.stepsSinceApplied().ge(1.5), TypeError, /^the value of ge in stepsSinceApplied must be an integer in -2147483648 … 2147483647, got 1.5/],
   [() => Condition.stepIndex().eq(2 ** 31), RangeError, /got 2147483648$/],
-  [
-    () => Condition.data(spec).obs.image.gt(0),
-    RangeError,
-    'the field obs.image of Condition.data must be a single number or boolean, got f32 of shape [2, 2]',
-  ],
-  [() => Condition.data(spec).name.mod(2), RangeError, 'the field name of Condition.data must be a single number or boolean, got string of shape []'],
+  [() => Condition.data(spec).obs.image.gt(0), RangeError, "the field obs.image of Condition.data must be a single number or boolean, got f32 of shape [2, 2]"],
+  [() => Condition.data(spec).name.mod(2), RangeError, "the field name of Condition.data must be a single number or boolean, got string of shape []"],
   [() => Condition.data(spec).obs.speed.gt(Number.NaN), RangeError, "the value of gt in obs.speed must be a finite number"],
   [() => constantPriorityFn(-1), RangeError, "the priority must be a finite number >= 0, got -1"],
   [() => constantPriorityFn("a" as never), TypeError, 'the priority must be a finite number >= 0, got "a"'],
   [() => tdError(-0.5, spec, (one) => one.action), RangeError, "the weight of tdError must be a finite number >= 0, got -0.5"],
-  [() => tdError(0.5, spec, (one) => one.obs.image), RangeError, 'the field obs.image of tdError must be a single number, got f32 of shape [2, 2]'],
+  [() => tdError(0.5, spec, (one) => one.obs.image), RangeError, "the field obs.image of tdError must be a single number, got f32 of shape [2, 2]"],
   [() => tdError(0.5, spec, () => 3 as never), TypeError, "the result of the field function of tdError must be a field of its step, got 3"],
   [() => unpackPattern({} as never), TypeError, "config must be a result of createConfig, got an object without keys"],
   [() => inferSignature([], spec), RangeError, "configs must be an array of at least one config, got an array of 0"],
@@ -83,13 +79,13 @@ test.each([
   [
     () => inferSignature([createConfig(pattern, "t"), createConfig({ a: step.done.at(-1) }, "t")], spec),
     RangeError,
-    'the column a of each config must be i32 of shape [], as in the first config, except for its length, got bool of shape []',
+    "the column a of each config must be i32 of shape [], as in the first config, except for its length, got bool of shape []",
   ],
   [() => inferSignature([createConfig(pattern, "t")], { other: f32() }), Error, /^the spec of the steps has no field action \(.*\), which configs\[0\] uses/],
   [
     () => inferSignature([createConfig(pattern, "t")], { action: f32() }),
     Error,
-    'action of configs[0] must be f32 of shape [], as in the spec of the steps, got i32 of shape []',
+    "action of configs[0] must be f32 of shape [], as in the spec of the steps, got i32 of shape []",
   ],
 ] as const)("what is wrong fails where it is made: %s", (make, kind, message) => {
   expect(make).toThrow(kind);

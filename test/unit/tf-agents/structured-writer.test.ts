@@ -37,7 +37,7 @@ test("what no writer takes is refused where it is made, and there is no writer",
     patternFromTransform({ a: f32() }, (step) => ({ x: step.a.at(-1) })),
     "t",
   );
-  expect(of([createConfig(newest, "t"), other])).toThrow('a of configs[1] must be i32 of shape [], as in the spec of the steps, got f32 of shape []');
+  expect(of([createConfig(newest, "t"), other])).toThrow("a of configs[1] must be i32 of shape [], as in the spec of the steps, got f32 of shape []");
   expect(client.replay.writers.length).toBe(before);
 });
 

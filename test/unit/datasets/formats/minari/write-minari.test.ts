@@ -179,7 +179,7 @@ describe("refuses", () => {
 
   it("episodes without steps, data without episodes", async () => {
     expectError(await errorFrom(written(made(base as StepSpec, [2, 0]))), "INVALID_DATA", /an episode must have at least one step.*\(episode 1\)/);
-    expectError(await errorFrom(written(made(base as StepSpec, []))), "EMPTY", /no episodes/);
+    expectError(await errorFrom(written(made(base as StepSpec, []))), "EMPTY", /must have at least one episode/);
   });
 
   it.each([["a"], ["a-v"], ["/a-v0"], ["a//b-v0"], ["../a-v0"], ["a/b-v0/"], [5]] as const)("the id %o", async (id) => {

@@ -201,7 +201,7 @@ describe("what is wrong", () => {
 
   it("no episodes, no steps, no form", async () => {
     expectError(await errorFrom(writeTfds([], memorySink(), { name: "none" })), "EMPTY", /stepSpec/);
-    expectError(await errorFrom(writeTfds(everything([]), memorySink(), { name: "none" })), "EMPTY", /no episodes/);
+    expectError(await errorFrom(writeTfds(everything([]), memorySink(), { name: "none" })), "EMPTY", /must have at least one episode/);
     expectError(await errorFrom(writeTfds([3] as never, memorySink(), { name: "none" })), "SPEC_MISMATCH", /episode must be an object with steps/);
     expectError(
       await errorFrom(
