@@ -95,7 +95,7 @@ export interface Output {
   readonly stop: number;
 }
 
-/** The columns of a batch in order, with the numbers of their arrays. */
+/** A column of a batch, with the numbers of its arrays. */
 export interface NestedFields {
   readonly name: string;
   readonly fields: readonly number[];

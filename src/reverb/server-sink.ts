@@ -206,7 +206,7 @@ export class ServerSink implements StepSink {
     return this.createItem(config.table, priority, columns);
   }
 
-  /** Returns undefined, since `flush` waits for confirmations. */
+  /** Returns undefined, because without a time limit, `endEpisode` does not wait for confirmations. Only `flush` does. */
   waiting(): undefined {}
 
   endEpisode(clears: boolean): void {

@@ -189,7 +189,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    * Appends many steps in one call. Each leaf is one column with a leading dimension of time, or of time and lane with several lanes. Costs O(bytes + items).
    * @returns the number of steps, summed over the lanes
    * @throws RangeError if columns differ in length
-   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an
+   * @throws ReplayError SPEC_MISMATCH if the columns do not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an
    * unknown table, OUT_OF_MEMORY if memory runs out, RATE_LIMITED if too many items are waiting
    */
   appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S, TableName> = {}): number {

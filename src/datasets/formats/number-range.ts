@@ -7,7 +7,7 @@ const F32_NORMAL = 2 ** -126;
 /** The number of digits that distinguishes any two f32 values. */
 const MAX_F32_DIGITS = 9;
 
-/** Returns whether f32 preserves a number, because the number is an f32 or the shortest decimal of an f32. */
+/** Returns whether f32 preserves a number, that is, whether the number is an f32 or the shortest decimal of an f32. */
 export function isF32(value: number): boolean {
   const rounded = Math.fround(value);
   if (rounded === value || Number.isNaN(value)) return true;

@@ -39,8 +39,9 @@ export interface HistoryState {
   readonly max?: number;
   /** The ranks of the items that wait for their errors, 0 for the oldest item; -1 for evicted items. */
   readonly waiting?: Float64Array | null;
-  /** The slots of the items, oldest first, followed by the free slots; and the number of slots ever used. */
+  /** The slots of the items, oldest first, followed by the free slots. */
   readonly slots?: Uint32Array;
+  /** The number of slots ever used. */
   readonly high?: number;
 }
 

@@ -19,7 +19,10 @@ export interface RecoverOptions {
 
 export interface ScanResult {
   readonly head: SegmentHead;
-  /** The segments, oldest first. The last segment may be continued. `bytes` is the number of valid bytes of a segment, and `sum` is the sum of its sections. */
+  /**
+   * The segments, oldest first. The last segment may be continued. `bytes` is the number of valid bytes of a segment, and `sum` is the sum of its sections'
+   * checksums.
+   */
   readonly segments: readonly { readonly id: number; readonly bytes: number; readonly sum: number }[];
   /** The number of the next group. */
   readonly group: number;

@@ -45,7 +45,7 @@ export class RecentSteps {
     });
   }
 
-  /** Returns the column of a node. The newest step has the age 1. */
+  /** Returns the column of a node. The newest step has age 1. */
   column({ leaf, node: { isSqueezed }, ages }: CompiledNode): Column {
     const { leaf: leafInfo, steps, ring } = this.#rings[leaf] as LeafRing;
     const { size, shape } = leafInfo;

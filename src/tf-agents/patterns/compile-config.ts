@@ -15,7 +15,7 @@ export interface CompiledNode {
   readonly node: PatternNode;
   /** The index of the column's leaf among the leaves of the steps. */
   readonly leaf: number;
-  /** The ages of the column's steps, oldest first. The newest step has the age 1. */
+  /** The ages of the column's steps, oldest first. The newest step has age 1. */
   readonly ages: readonly number[];
 }
 

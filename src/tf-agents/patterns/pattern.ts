@@ -34,7 +34,7 @@ export class PatternNode {
     return this.start === null;
   }
 
-  /** The ages of the steps, oldest first. The newest step has the age 1. */
+  /** The ages of the steps, oldest first. The newest step has age 1. */
   get ages(): readonly number[] {
     const { start, stop, step } = this;
     if (start === null) return [-(stop as number)];

@@ -45,7 +45,8 @@ export class ItemWriter<K extends SinkKind> {
   }
 
   /**
-   * Waits until a server has confirmed all items, then closes the writer. In this process, items that wait for a rate limiter don't need the writer.
+   * Waits until a server has confirmed all items, then closes the writer. In this process, closes the writer without waiting: items that wait for a rate
+   * limiter remain.
    * @throws the errors of `flush`
    */
   async [Symbol.asyncDispose](): Promise<void> {

@@ -60,7 +60,7 @@ export async function nodeSource(path: string): Promise<SourceTarget> {
   return { file: await fileOf(path, paths.basename(path), loaded) };
 }
 
-/** Returns the error for a file that cannot be opened. A file that exists but must not be read is not reported as missing. */
+/** Returns the error for a file that cannot be opened. A file that exists, but that the program has no permission to read, is not reported as missing. */
 export function openError(action: string, file: string, cause: unknown): RldsError {
   const { code, name } = (cause ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   if (name === "NotCapable" || name === "PermissionDenied")
