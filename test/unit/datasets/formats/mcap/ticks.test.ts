@@ -15,7 +15,7 @@ function keptOf(messages: readonly Message[], rule: SampleRule): Set<Message> {
   const kept = new Set<Message>();
   for (const tick of new Set(messages.map((message) => message.tick))) {
     const ofTick = messages.filter((message) => message.tick === tick);
-    // Of messages with the same time, the one that arrived last counts as the last, and the one that arrived first as the first.
+    // If several messages have the same time, the last to arrive counts as the last message, and the first to arrive as the first message.
     kept.add(ofTick.reduce((last, message) => (message.time >= last.time ? message : last)));
     if (rule === "nearest") kept.add(ofTick.reduce((first, message) => (message.time < first.time ? message : first)));
   }
