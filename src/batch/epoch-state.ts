@@ -11,7 +11,10 @@ export interface EpochState {
   readonly epoch: number;
   /** The number of positions that the loop has passed in the order of the epoch. */
   readonly position: number;
-  /** A mark that separates items inserted after the beginning of the epoch. `slots` is the highest slot at that time. Both are 0 if the epoch has not begun. */
+  /**
+   * A mark that distinguishes items inserted after the beginning of the epoch from earlier items. `slots` is the highest slot at that time. Both are 0 if the
+   * epoch has not begun.
+   */
   readonly since: number;
   readonly slots: number;
 }

@@ -28,8 +28,8 @@ type StagedNode<S, Lanes> =
       : { -readonly [K in keyof S]: StagedNode<S[K], Lanes> };
 
 /**
- * The staged step. A leaf of shape [] is a number, or an array if the writer has several lanes. Any other leaf is a typed array. Text is a string, or a frozen
- * array of strings that you replace as a whole. If the spec itself is a leaf, it has the name `value`.
+ * The staged step. A leaf of shape [] is a number (a bigint for i64 and u64), or a typed array if the writer has several lanes. Any other numeric leaf is a
+ * typed array. Text is a string, or a frozen array of strings that you replace as a whole. If the spec itself is a leaf, it has the name `value`.
  */
 // biome-ignore lint/suspicious/noExplicitAny: any spec; any leaf can be assigned
 export type StagedOf<S, Lanes = false> = IsAny<S> extends true ? any : S extends RowLeaf ? { value: StagedNode<S, Lanes> } : StagedNode<S, Lanes>;

@@ -127,7 +127,7 @@ interface Typed {
   readonly nextStepType?: Batched | ColumnLike;
 }
 
-/** Returns whether an episode begins at this step. For a batch, returns one 0 or 1 per row, as do the functions below. */
+/** Returns whether an episode begins at this step. For a batch, returns one 0 or 1 per row, as do `isLast` and the other functions of this kind. */
 export function isFirst(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   return mapStepTypes(step, "stepType", (type) => type === FIRST);
 }

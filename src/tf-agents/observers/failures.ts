@@ -8,7 +8,10 @@ export interface ObserverFailure {
   readonly reason: unknown;
 }
 
-/** The error of a call that failed in some observers. It has the class and code of the first failure, and lists all failures. */
+/**
+ * The error of a call that failed in some observers. It is a ReplayError with the same code, a RangeError or a TypeError if the first failure is one, and
+ * otherwise an Error. `cause` is the reason of the first failure.
+ */
 export interface ObserversError extends Error {
   /** The failures, in the order of the observers. */
   readonly failures: readonly ObserverFailure[];

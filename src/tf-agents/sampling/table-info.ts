@@ -20,7 +20,7 @@ export interface TableInfo {
   readonly currentSize: number;
   /** The number of episodes with items in the table. */
   readonly numEpisodes: number;
-  /** The number of episodes whose last item was removed from the table. */
+  /** The number of episodes whose items have all been removed from the table. */
   readonly numDeletedEpisodes: number;
   /** The number of items that were sampled at least once. */
   readonly numUniqueSamples: number;

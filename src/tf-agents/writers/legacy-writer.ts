@@ -64,7 +64,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. If a server's table is not known yet, the promise rejects instead. If the
-   * promise is not read, the next `flush` throws
+   * promise is not awaited, the next `flush` throws
    * @throws ReplayError RATE_LIMITED if too many items are waiting
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */

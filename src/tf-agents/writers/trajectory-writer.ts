@@ -97,7 +97,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * @throws RangeError if a column has no steps, if one of its steps is not available, or if the priority is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. With a server, the promise for the first item of a table rejects instead.
-   * If that promise is not read, the next `flush` throws
+   * If that promise is not awaited, the next `flush` throws
    * @throws ReplayError RATE_LIMITED if too many items are waiting
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */

@@ -51,12 +51,12 @@ const VERSIONED = /.-v\d+$/;
  * Writes a Minari dataset to `<to>/<id>/data`. The dataset contains metadata.json with the spaces, and one folder per episode with part-0.parquet and its
  * metadata. To open it with `minari.load_dataset(id)`, set the environment variable MINARI_DATASETS_PATH to the path of `to`.
  *
- * An action that is a single integer has a Discrete space of the existing values, and text has a Text space. All other values have a Box space with the bounds
- * of their dtype. Objects and arrays have Dict and Tuple spaces. Images (u8 of at least 32 × 32) are stored losslessly as PNG if PNG supports the form of every
+ * An action that is a single integer has a Discrete space from the smallest to the largest value in the data, and text has a Text space. All other values have
+ * a Box space with the bounds of their dtype. Objects and arrays have Dict and Tuple spaces. Images (u8 of at least 32 × 32) are stored losslessly as PNG if PNG supports the form of every
  * image.
  *
- * Steps with `is_terminal` are terminations, and all other ends of episodes are truncations. Additional fields become infos and lose their dimensions.
- * Discounts are not stored. The keys of `about` that Minari knows (env_spec, author, requirements …) remain at the top level. The spaces of a Minari source
+ * Steps with `is_terminal` are terminations, and all other ends of episodes are truncations. Additional fields become infos. Those with
+ * more than one dimension become flat lists, so their shapes are lost. Discounts are not stored. The keys of `about` that Minari knows (env_spec, author, requirements …) remain at the top level. The spaces of a Minari source
  * keep their bounds if they have the same kind of values.
  *
  * Files receive their final names after all files are written. The same data produces the same bytes. Keeps one episode and its columns in memory.
