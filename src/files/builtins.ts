@@ -51,8 +51,8 @@ if (host !== undefined && getBuiltin("node:fs") !== undefined) {
 }
 
 /**
- * A promise that resolves when Node's built-in modules are loaded, or cannot be loaded. Only programs in a Node without `process.getBuiltinModule` must wait for
- * it: Node before 20.16, Node 21, and Node 22 before 22.3.
+ * A promise that resolves when Node's built-in modules are loaded, or cannot be loaded. Only programs in a Node without `process.getBuiltinModule` must wait
+ * for it: Node before 20.16, Node 21, and Node 22 before 22.3.
  */
 export const ready: Promise<void> = builtins === undefined && hasBuiltins ? loadBuiltins(host as Host).catch(() => {}) : Promise.resolve();
 

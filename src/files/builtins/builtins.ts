@@ -1,6 +1,6 @@
 /**
- * Loads Node's built-in modules, which Deno and Bun also have. The host returns the modules synchronously. A Node without
- * `process.getBuiltinModule` (before 20.16, 21, and 22 before 22.3) cannot do that, so the modules are imported there through `#builtins` instead, which is an empty module in a page.
+ * Loads Node's built-in modules, which Deno and Bun also have. The host returns the modules synchronously. A Node without `process.getBuiltinModule` (before
+ * 20.16, 21, and 22 before 22.3) cannot do that, so the modules are imported there through `#builtins` instead, which is an empty module in a page.
  */
 
 /** The part of `process` that Reprise uses. */

@@ -52,12 +52,12 @@ const VERSIONED = /.-v\d+$/;
  * metadata. To open it with `minari.load_dataset(id)`, set the environment variable MINARI_DATASETS_PATH to the path of `to`.
  *
  * An action that is a single integer has a Discrete space from the smallest to the largest value in the data, and text has a Text space. All other values have
- * a Box space with the bounds of their dtype. Objects and arrays have Dict and Tuple spaces. Images (u8 of at least 32 × 32) are stored losslessly as PNG if PNG supports the form of every
- * image.
+ * a Box space with the bounds of their dtype. Objects and arrays have Dict and Tuple spaces. Images (u8 of at least 32 × 32) are stored losslessly as PNG if
+ * PNG supports the form of every image.
  *
- * Steps with `is_terminal` are terminations, and all other ends of episodes are truncations. Additional fields become infos. Those with
- * more than one dimension become flat lists, so their shapes are lost. Discounts are not stored. The keys of `about` that Minari knows (env_spec, author, requirements …) remain at the top level. The spaces of a Minari source
- * keep their bounds if they have the same kind of values.
+ * Steps with `is_terminal` are terminations, and all other ends of episodes are truncations. Additional fields become infos. Those with more than one dimension
+ * become flat lists, so their shapes are lost. Discounts are not stored. The keys of `about` that Minari knows (env_spec, author, requirements …) remain at the
+ * top level. The spaces of a Minari source keep their bounds if they have the same kind of values.
  *
  * Files receive their final names after all files are written. The same data produces the same bytes. Keeps one episode and its columns in memory.
  * @throws TypeError, RangeError if an option is invalid
