@@ -161,7 +161,7 @@ class Intake:
         weight = self._weight(rows + finals, size, most)
         has_ends, has_priorities = field(fields, "ends", is_flag, "a boolean"), counts(fields, "priorities")
         if rows == 0 or rows % lanes != 0 or finals > rows or len(has_priorities) != len(self.told.rules):
-            raise ProtocolError(f"columns must have a multiple of {lanes} rows, at most one final step per row, and {len(self.told.rules)} priorities")
+            raise ProtocolError(f"columns must have a multiple of {lanes} rows, at most one final step per row, and {len(self.told.rules)} priority flags")
         body = Body(frame.body)
         columns = self._read(body, rows)
         ends = body.take(rows).copy() if has_ends else None

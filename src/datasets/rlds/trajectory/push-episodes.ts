@@ -151,6 +151,6 @@ function mustTake(writer: Writer | RemoteWriter): void {
   const { lanes, autoreset } = "options" in writer ? writer.options : { lanes: writer.lanes, autoreset: "disabled" };
   if (lanes > 1) throw mustBe(TypeError, "writer", "a writer with one lane, because episodes have different lengths", described(`${lanes} lanes`));
   if (autoreset === "nextStep")
-    throw mustBe(TypeError, "writer", 'a writer without autoreset: "nextStep", because episodes end with their own last step', writer);
+    throw mustBe(TypeError, "writer", 'a writer without autoreset: "nextStep", because a pushed episode already contains its final step', writer);
   if (writer.episodeSteps > 0) throw new ReplayError("OUT_OF_TURN", `the writer has an open episode of ${writer.episodeSteps} steps. End it first`);
 }
