@@ -69,7 +69,7 @@ export function concat(nests: readonly unknown[]): unknown {
 }
 
 function columnText(data: ColumnLike["data"], shape: readonly number[]): string {
-  return `${dtypeOf(data)} of shape [${shape.join(", ")}]`;
+  return `${dtypeOf(data) ?? "string"} of shape [${shape.join(", ")}]`;
 }
 
 /** Returns the length of the first dimension of a nest's columns, such as the rows of a batch or the steps of a sequence. */
