@@ -4,8 +4,8 @@ import { NEWEST } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
 
 /**
- * A number of items of at least 1, or a share of the items in the table at the call. A share is above 0 and at most 1, and the resulting number of items is
- * rounded up.
+ * A number of items (at least 1), or a share of the items that are in the table at the time of the call. A share is above 0 and at most 1, and the resulting
+ * number of items is rounded up.
  */
 export type AmongCount = number | { readonly share: number };
 /** The items from which to draw: a number k for the k oldest items, or an object for the newest or oldest items. */

@@ -12,8 +12,8 @@ const MAX_U32 = 0xffffffff;
 
 export interface EpochOptions {
   /**
-   * The number of epochs. Each epoch yields every item that is in the table at its start once. Excludes `beta`, `normalize`, `among`, `stratified` and
-   * `replacement: true`, and tables with `maxTimesSampled`.
+   * The number of epochs. Each epoch yields every item that is in the table at its start once. Cannot be combined with `beta`, `normalize`, `among`,
+   * `stratified`, `replacement: true`, or a table with `maxTimesSampled`.
    */
   readonly epochs: number;
   /** Whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item is removed. Default: true. */

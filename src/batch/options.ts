@@ -230,7 +230,7 @@ export interface NStepOptions<Path extends string = string> {
   readonly gamma: number;
   /** The path of the reward leaf. If the leaf has several numbers per step, each of them has its own return. */
   readonly reward: Path;
-  /** The path of the leaf of discounts, where 0 marks a terminal step. Excludes `terminal`, the path of a leaf of terminal flags. */
+  /** The path of the leaf of discounts, where 0 marks a terminal step. Cannot be combined with `terminal`, the path of a leaf of terminal flags. */
   readonly discount?: Path;
   readonly terminal?: Path;
   /** The step that contains the observation after a step: the following step ("following", the default), or the step itself ("own"). */

@@ -47,7 +47,7 @@ export type BatchOf<S, O> = Batch<
   (O extends { readonly beta: number } ? { readonly info: { readonly weights: Float64Array<ArrayBuffer> } } : unknown) &
   (O extends { readonly mask: true } ? { readonly mask: Uint8Array<ArrayBuffer> } : unknown);
 
-/** The counters of a table. `inserts`, `samples` and `deletes` count for the rate limiter since the last `clear`. */
+/** The counters of a table. `inserts`, `samples` and `deletes` are the counts that the rate limiter uses. `clear` resets them to 0. */
 export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } & { readonly name: string; readonly maxSize: number };
 
 /** The result of `explain`: the state of one item. */

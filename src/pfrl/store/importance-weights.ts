@@ -11,7 +11,7 @@ export interface WeighingOptions {
   readonly alpha?: number;
   /** The initial value of beta, the exponent of the importance weights, in 0 … 1. Default: 0.4. */
   readonly beta0?: number;
-  /** The number of samples until beta is 1. null and Infinity keep beta constant. Default: 200,000. */
+  /** The number of calls to `sample` after which beta is 1. null and Infinity keep beta constant. Default: 200,000. */
   readonly betaSteps?: number | null;
   /** The constant that is added to each error, so that no priority is 0. Default: 0.01, or 1e-8 for whole episodes. */
   readonly eps?: number;
