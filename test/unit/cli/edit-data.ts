@@ -11,6 +11,13 @@ export const FILMED: string = join(DATA, "wild/lerobot_video");
 export const CAMERA = "observation.images.top";
 export const LENGTHS: readonly number[] = [5, 2, 7, 3];
 
+/** The options that formats require because JSON lines do not contain the values. */
+export const STATED: { readonly [format: string]: readonly string[] } = {
+  tfds: ["--name", "demo"],
+  minari: ["--id", "demo-v0"],
+  lerobot: ["--fps", "10", "--where", "length > 1"],
+};
+
 export interface EditFiles {
   /** Returns a path that does not exist yet. */
   fresh(ending?: string): string;

@@ -6,7 +6,7 @@ import { decodeFrames, ffmpegEncoder, hasFfmpeg } from "../../../src/cli/edit/ff
 import { writeLeRobot } from "../../../src/datasets/rlds/index.ts";
 import { whole } from "../../support/size.ts";
 import { CAMERA, contentOf, editFiles, FILMED } from "./edit-data.ts";
-import { document, failure } from "./support.ts";
+import { document, failure, withPath } from "./support.ts";
 
 const { fresh, copied } = editFiles();
 
@@ -54,19 +54,8 @@ describe("films", () => {
     expect(stats(again)).toEqual(stats(convert));
   });
 
-  /** Runs a task while PATH contains no programs. */
-  async function withoutPrograms<T>(task: () => Promise<T>): Promise<T> {
-    const { PATH } = process.env;
-    process.env.PATH = "/nowhere";
-    try {
-      return await task();
-    } finally {
-      process.env.PATH = PATH;
-    }
-  }
-
   test("that must be encoded again are refused by name without ffmpeg, and may be left out", async () => {
-    await withoutPrograms(async () => {
+    await withPath("/nowhere", async () => {
       const { error } = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2");
       expect(error.message).toContain("observation/images/top is a film of 10 frames per second, and cannot be copied at a rate of 2. Install ffmpeg");
       await document("edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2", "--without", CAMERA);

@@ -7,15 +7,14 @@ import { TestRandom } from "../../support/random.ts";
 import { FLAGS, leaf, made } from "../../support/random-steps.ts";
 import { all } from "../../support/rlds-data.ts";
 import { scaled, some } from "../../support/size.ts";
-import { type Written, writtenFormats } from "./formats.ts";
-import { document, reprise, temporary } from "./support.ts";
+import { editFiles, STATED } from "./edit-data.ts";
+import type { Written } from "./formats.ts";
+import { document, reprise } from "./support.ts";
 
-const temp = temporary();
-let names = 0;
-const fresh = (ending = "") => temp(`${names++}${ending}`);
+const { fresh, WRITTEN: folders } = editFiles();
 
 const WRITTEN: { readonly [format: string]: Written } = {
-  ...writtenFormats(fresh),
+  ...folders,
   csv: {
     async write(data) {
       const file = fresh(".csv");
@@ -30,11 +29,6 @@ const WRITTEN: { readonly [format: string]: Written } = {
 };
 
 const DTYPES = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64", "bool", "string"];
-const STATED: { readonly [format: string]: readonly string[] } = {
-  tfds: ["--name", "demo"],
-  minari: ["--id", "demo-v0"],
-  lerobot: ["--fps", "10", "--where", "length > 1"],
-};
 
 /** Returns a random spec of numbers, vectors, matrices, images and texts, some of them in groups. */
 function randomSpec(random: TestRandom): StepSpec {

@@ -8,18 +8,12 @@ import { FILES } from "../../../src/cli/convert.ts";
 import { mapEpisodes, openRlds, type RldsDataset } from "../../../src/datasets/rlds/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled, slow, some, whole } from "../../support/size.ts";
-import { contentOf, editFiles, FILMED, idsOf, LENGTHS, randomEpisodes, stepsOf, withoutIndex } from "./edit-data.ts";
+import { contentOf, editFiles, FILMED, idsOf, LENGTHS, randomEpisodes, STATED, stepsOf, withoutIndex } from "./edit-data.ts";
 import type { Written } from "./formats.ts";
 import { CARTPOLE, DATA, document, failure, PIXELS, reprise } from "./support.ts";
 
 const { fresh, WRITTEN } = editFiles();
 const FORMATS = Object.keys(WRITTEN);
-/** The options that formats require because JSON lines do not contain the values. */
-const STATED: { readonly [format: string]: readonly string[] } = {
-  tfds: ["--name", "demo"],
-  minari: ["--id", "demo-v0"],
-  lerobot: ["--fps", "10", "--where", "length > 1"],
-};
 
 /** Returns the episodes with faults that `repair` fixes: wrong flags and non-finite numbers. */
 function spoiled(lengths: readonly number[], chance: TestRandom): RldsDataset<unknown> {

@@ -8,7 +8,7 @@ import { filmCutter } from "../../../src/cli/edit/film-cutter.ts";
 import { type CutFilm, type FilmCut, memorySink, openLeRobot, openRlds, type RldsDataset, writeLeRobot } from "../../../src/datasets/rlds/index.ts";
 import { all } from "../../support/rlds-data.ts";
 import { some, whole } from "../../support/size.ts";
-import { DATA, document, failure, reprise, temporary } from "./support.ts";
+import { DATA, document, failure, reprise, temporary, withPath } from "./support.ts";
 
 const temp = temporary();
 /** A dataset with episodes of 5, 3 and 4 frames in one AV1 film. */
@@ -32,16 +32,6 @@ async function referencesOf(folder: string): Promise<Reference[][]> {
   await reader.close();
   return episodes.map(({ steps }) => steps.map((step) => (step as { observation: { images: { top: Reference } } }).observation.images.top));
 }
-
-const withPath = async <T>(path: string, task: () => Promise<T>): Promise<T> => {
-  const { PATH } = process.env;
-  process.env.PATH = path;
-  try {
-    return await task();
-  } finally {
-    process.env.PATH = PATH;
-  }
-};
 
 const cutOf = (more: Partial<FilmCut> = {}): FilmCut => ({
   ...{ path: FILM, ranges: [{ from: 0, to: 5 }], fps: FPS, codec: "av1", pixelFormat: "yuv420p", write: async () => {} },

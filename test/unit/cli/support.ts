@@ -76,6 +76,17 @@ export function temporary(): (...names: string[]) => string {
   return (...names) => join(folder, ...names);
 }
 
+/** Runs a task while PATH, which lists the folders of programs, has another value. */
+export async function withPath<T>(path: string, task: () => Promise<T>): Promise<T> {
+  const { PATH } = process.env;
+  process.env.PATH = path;
+  try {
+    return await task();
+  } finally {
+    process.env.PATH = PATH;
+  }
+}
+
 export interface Server {
   readonly address: string;
   /** Resolves when a client requests one of the files that are never sent. */
