@@ -95,4 +95,4 @@ def decoded(kind: Any, data: memoryview) -> Any:
     try:
         return json.loads(bytes(data).decode())
     except (ValueError, RecursionError):
-        raise ProtocolError("a message of type \"json\" must be valid JSON") from None
+        raise ProtocolError('a message of type "json" must be valid JSON') from None
