@@ -3,6 +3,7 @@ import { concatArrays } from "../base/bytes.ts";
 import { described, mustBe } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
 import { dtypeOf } from "../schema/dtype.ts";
+import { leafText } from "../schema/leaf.ts";
 import { zip } from "../schema/nest.ts";
 
 /** Applies `combine` to the columns at each place of several nests. The result is nested like the first nest. */
@@ -56,20 +57,21 @@ export function stack(nests: readonly unknown[]): unknown {
 /** Concatenates batches or sequences. */
 export function concat(nests: readonly unknown[]): unknown {
   return zipColumns(nests, (columns, path) => {
-    const [{ data, shape }] = columns as readonly [ColumnLike];
-    const rest = shape.slice(1);
+    const [first] = columns as readonly [ColumnLike];
+    const rest = first.shape.slice(1);
     let rows = 0;
     for (const column of columns) {
-      if (column.shape.slice(1).join() !== rest.join() || column.data.constructor !== data.constructor)
-        throw mustBe("SPEC_MISMATCH", path, `${columnText(data, rest)} in every item`, described(columnText(column.data, column.shape.slice(1))));
+      if (column.shape.slice(1).join() !== rest.join() || column.data.constructor !== first.data.constructor)
+        throw mustBe("SPEC_MISMATCH", path, `${elementText(first)} in every item`, described(elementText(column)));
       rows += column.shape[0] as number;
     }
     return new Column(concatArrays(columns.map((column) => column.data)), [rows, ...rest]);
   });
 }
 
-function columnText(data: ColumnLike["data"], shape: readonly number[]): string {
-  return `${dtypeOf(data) ?? "string"} of shape [${shape.join(", ")}]`;
+/** Returns the dtype and shape of a column's elements as messages show them. */
+function elementText({ data, shape }: ColumnLike): string {
+  return leafText(dtypeOf(data) ?? "string", shape.slice(1));
 }
 
 /** Returns the length of the first dimension of a nest's columns, such as the rows of a batch or the steps of a sequence. */
