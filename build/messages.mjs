@@ -212,6 +212,10 @@ function partsOf(node, depth = 0) {
     const [message, sentence] = node.arguments;
     return [...partsOf(message, depth), "[.] ", ...partsOf(sentence, depth)];
   }
+  if (ts.isCallExpression(node) && lastName(node.expression) === "countText") {
+    const [count, singular, plural] = node.arguments;
+    return [{ name: shortName(count) }, ` ${plural?.text ?? `${singular.text}s`}`];
+  }
   if (ts.isCallExpression(node) && lastName(node.expression) === "didYouMean") return ['[ Did you mean "…"?]'];
   return [{ name: shortName(node) }];
 }

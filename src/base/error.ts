@@ -74,9 +74,9 @@ export function described(text: string): unknown {
   return new Description(text);
 }
 
-/** Returns a number with its noun in the singular or plural, such as "1 column" or "2 columns". */
-export function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+/** Returns a count with its noun, such as `1 column` or `2 columns`. */
+export function countText(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
 }
 
 /** Returns a value as messages show it: short, with strings in quotes. */

@@ -1,5 +1,5 @@
 /** Manages the open writers of a Replay: the writers of this run, and the writers of an earlier run, which this run finds by name. */
-import { codeOf, corrupt, ReplayError, show } from "../base/error.ts";
+import { codeOf, corrupt, countText, ReplayError, show } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import { CoreStream } from "../memory/stream.ts";
 import { type ColumnSet, isSameSelection } from "../schema/columns.ts";
@@ -205,7 +205,7 @@ export class Writers {
         throw mismatchError(`items[${k}].columns`, existingLayout?.columns ?? "left out", requestedLayout?.columns ?? "undefined");
     });
     const { length } = existing.items;
-    if (requested.items.length !== length) throw mismatchError("items", `${length} ${length === 1 ? "rule" : "rules"}`, show(requested.items.length));
+    if (requested.items.length !== length) throw mismatchError("items", countText(length, "rule"), show(requested.items.length));
   }
 }
 

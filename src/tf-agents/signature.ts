@@ -1,5 +1,5 @@
 /** Defines signatures, which describe the columns of a table's items. */
-import { countOf, described, mustBe, ReplayError } from "../base/error.ts";
+import { countText, described, mustBe, ReplayError } from "../base/error.ts";
 import { isHalf } from "../schema/half.ts";
 import { leafText, type RowLeaf, shapeOf } from "../schema/leaf.ts";
 import { leaves, map, type Nest } from "../schema/nest.ts";
@@ -104,8 +104,8 @@ export function mustAgree(subject: string, signature: Signature, spec: Signature
     throw mustBe(
       "SPEC_MISMATCH",
       subject,
-      `a spec of ${countOf(tableLeaves.length, "column")}, as in the table's signature`,
-      described(countOf(specLeaves.length, "column")),
+      `a spec of ${countText(tableLeaves.length, "column")}, as in the table's signature`,
+      described(countText(specLeaves.length, "column")),
     );
   specLeaves.forEach(({ keys, leaf }, i) => {
     const { leaf: expected } = tableLeaves[i] as (typeof tableLeaves)[number];

@@ -1,5 +1,5 @@
 /** Defines the errors for faulty data, which include the place of the fault. */
-import { ReplayError, type ReplayErrorCode } from "../../base/error.ts";
+import { countText, ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 
 /** The place of a fault. Unknown fields are omitted. Episodes and steps are numbered from 0. */
 export interface Place {
@@ -91,7 +91,7 @@ export function withEnding(error: RldsError, ending: string): RldsError {
 export function describePlace({ file, offset, episode, step, pushed }: Place): string {
   const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];
   const inData = [episode === undefined ? undefined : `episode ${episode}`, step === undefined ? undefined : `step ${step}`];
-  const pushedText = pushed === undefined ? undefined : `${pushed} ${pushed === 1 ? "trajectory" : "trajectories"} came before it`;
+  const pushedText = pushed === undefined ? undefined : `${countText(pushed, "trajectory", "trajectories")} came before it`;
   const parts = [...[inFile, inData].map((words) => words.filter((word) => word !== undefined).join(", ")), pushedText].filter((part) => part);
   return parts.length === 0 ? "" : ` (${parts.join("; ")})`;
 }

@@ -4,7 +4,7 @@
  */
 
 import { CROSS, FROM_START } from "../../base/abi.ts";
-import { mustBe } from "../../base/error.ts";
+import { countText, mustBe } from "../../base/error.ts";
 import { trimStack } from "../../base/stack-trace.ts";
 import type { Into } from "../../batch/batch.ts";
 import type { Draw } from "../../batch/draw.ts";
@@ -271,7 +271,7 @@ export class Batches {
 }
 
 function sizeText(n: number, width: number): string {
-  return `${n} items of up to ${width} step${width === 1 ? "" : "s"}`;
+  return `${n} items of up to ${countText(width, "step")}`;
 }
 
 function selectionOf(leaf: PlacedLeaf, width: number, view: RunView): Selection {

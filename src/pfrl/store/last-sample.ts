@@ -1,5 +1,5 @@
 /** Keeps the items of the last sample, which wait for their errors. */
-import { countOf, described, mustBe, ReplayError } from "../../base/error.ts";
+import { countText, described, mustBe, ReplayError } from "../../base/error.ts";
 
 export class LastSample {
   /** Whether samples and updates must alternate. */
@@ -38,7 +38,7 @@ export class LastSample {
   mayUpdate(n: number): Float64Array {
     if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample is waiting for errors. Call updateErrors() only once per sample, or pass keys");
     if (n !== this.#count)
-      throw mustBe(RangeError, "errors", `${countOf(this.#count, "number")}, one per item of the last sample`, described(countOf(n, "number")));
+      throw mustBe(RangeError, "errors", `${countText(this.#count, "number")}, one per item of the last sample`, described(countText(n, "number")));
     return this.#keys;
   }
 

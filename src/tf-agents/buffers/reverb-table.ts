@@ -1,6 +1,6 @@
 /** Connects a `ReverbReplayBuffer` to its table. A table in this process can draw whole batches. Any other table is reached through its client's calls. */
 
-import { countOf, described, finite, mustBe, ReplayError } from "../../base/error.ts";
+import { countText, described, finite, mustBe, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { loggerOf, toConsole } from "../../base/warnings.ts";
 import { type Batch, type BatchInfo, isWhole, itemOf, type StepsOf } from "../../batch/batch.ts";
@@ -294,7 +294,7 @@ function mustHaveColumns(
   isOf: (dtype: string, k: number) => boolean,
 ): void {
   const subject = `an item of table ${table}`;
-  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `a list of ${countOf(leaves.length, "column")}, as in dataSpec`, actual);
+  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `a list of ${countText(leaves.length, "column")}, as in dataSpec`, actual);
   leaves.forEach(({ path, leaf, shape }, k) => {
     const column = columns[k];
     if (isColumn(column) && isOf(leaf.dtype, k) && (column as Column).shape.slice(1).join() === shape.join()) return;

@@ -1,6 +1,6 @@
 /** Defines the samples that a client returns, whole or step by step. Corresponds to `ReplaySample` of Reverb. */
 
-import { countOf, described, mustBe } from "../../base/error.ts";
+import { countText, described, mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
 import { leaves, type Nest, pack } from "../../schema/nest.ts";
@@ -104,7 +104,7 @@ function mustHave(table: string, expected: number, columns: number): void {
     throw mustBe(
       "SPEC_MISMATCH",
       `an item of table ${table}`,
-      `a list of ${countOf(expected, "column")}, as in the spec`,
-      described(countOf(columns, "column")),
+      `a list of ${countText(expected, "column")}, as in the spec`,
+      described(countText(columns, "column")),
     );
 }

@@ -2,6 +2,7 @@
  * Determines which episodes of a damaged recording are complete, and how long the intact beginnings of all other episodes are. Steps after a gap are never
  * joined to steps before the gap.
  */
+import { countText } from "../../../base/error.ts";
 import { SECTION_BYTES } from "../../../storage/format/section.ts";
 import { END_BYTES } from "../../../storage/log/group-ends.ts";
 import { type Contents, DISCARDED, type End } from "../../model/recording/contents.ts";
@@ -109,8 +110,10 @@ export class SalvagedEpisodes {
       const before = stepsOf(read, hit.place);
       const behind = stepsOf(read) - before;
       const place = { file: hit.lost.file, offset: hit.lost.at };
-      const what = before === 0 ? "is missing its first steps" : `is cut off after ${countText(before)}`;
-      return [corruptFile(place, `recorded episode ${number} ${what}${behind === 0 ? "" : `, and ${countText(behind)} after the damage cannot be read`}`)];
+      const what = before === 0 ? "is missing its first steps" : `is cut off after ${countText(before, "step")}`;
+      return [
+        corruptFile(place, `recorded episode ${number} ${what}${behind === 0 ? "" : `, and ${countText(behind, "step")} after the damage cannot be read`}`),
+      ];
     });
     return [...gaps, ...episodes];
   }
@@ -127,8 +130,12 @@ export class SalvagedEpisodes {
     const { segment } = hit.lost;
     const isOnly = this.#hits.filter(({ lost }) => lost.segment === segment).length === 1;
     const stated = isOnly ? this.#stated[segment] : undefined;
-    if (stated !== undefined) return countText(stated.parts.reduce((sum, { steps, episode }) => sum + steps - this.#readIn(segment, episode), 0));
-    return hit.most === Number.POSITIVE_INFINITY ? "all steps that followed" : `at most ${countText(hit.most)}`;
+    if (stated !== undefined)
+      return countText(
+        stated.parts.reduce((sum, { steps, episode }) => sum + steps - this.#readIn(segment, episode), 0),
+        "step",
+      );
+    return hit.most === Number.POSITIVE_INFINITY ? "all steps that followed" : `at most ${countText(hit.most, "step")}`;
   }
 
   #addParts(): void {
@@ -187,8 +194,4 @@ export class SalvagedEpisodes {
 /** Counts the steps that were read. @param place the index of the part before which steps are counted. Default: all steps are counted */
 function stepsOf(read: readonly ReadSteps[], place = Number.POSITIVE_INFINITY): number {
   return read.reduce((sum, part) => sum + (part.place < place ? part.steps : 0), 0);
-}
-
-function countText(steps: number): string {
-  return `${steps} ${steps === 1 ? "step" : "steps"}`;
 }

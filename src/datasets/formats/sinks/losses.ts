@@ -1,4 +1,5 @@
 /** Records the parts of the data that a format cannot store. */
+import { countText } from "../../../base/error.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { splitsOf } from "../../model/episode-splits.ts";
 import { emptyGroups } from "../../model/leaves.ts";
@@ -54,5 +55,5 @@ export class Losses {
 
 /** Returns a loss as text, such as `discount: Minari has none (3 episodes)`. */
 function lossText({ what, reason, episodes }: Loss): string {
-  return `${what}: ${reason}${episodes === undefined ? "" : ` (${episodes} ${episodes === 1 ? "episode" : "episodes"})`}`;
+  return `${what}: ${reason}${episodes === undefined ? "" : ` (${countText(episodes, "episode")})`}`;
 }

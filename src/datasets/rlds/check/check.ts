@@ -1,5 +1,5 @@
 /** Checks a whole dataset before training. */
-import { finite, integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { countText, finite, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsReader } from "../../formats/index.ts";
 import type { RldsDataset, RldsStep } from "../../model/dataset.ts";
 import { episodesOf } from "../../model/derive.ts";
@@ -112,7 +112,7 @@ function warnOfLengths(
   const least = Math.max(minSteps, minShare * median);
   for (const [episode, length] of lengths.entries()) {
     if (length >= least) continue;
-    const count = `the episode has ${length} ${length === 1 ? "transition" : "transitions"}`;
+    const count = `the episode has ${countText(length, "transition")}`;
     check.warn("shortEpisodes", {
       episode,
       value: length,
