@@ -33,7 +33,7 @@ export function record_entries(entries: usize, number: u32, room: u32, out: usiz
   let row: u32 = 0;
   let at = out + 4;
   for (; number <= p.high; number++) {
-    row = p.rowAfter(row, number);
+    row = p.rowNear(row, number - 1, number);
     if (Head.of(row).refs == 0) continue;
     if (at > out + 4 && at + HEAD + <usize>Entry.of(row).size > end) break;
     at = saveEntry(p, row, number, at);

@@ -44,7 +44,7 @@ export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u
   let row: u32 = 0;
   let at = out + 4;
   for (; number <= p.high && count < limit; number++) {
-    row = p.rowAfter(row, number);
+    row = p.rowNear(row, number - 1, number);
     if (Head.of(row).refs == 0) continue;
     at = saveRow(p, row, number, at);
     count += 1;
@@ -137,7 +137,7 @@ export function record_load_rows(pool: usize, count: u32, from: usize, segment: 
     const number = load<u32>(from);
     if (number - 1 >= LINK_ROW) return fail(E_CORRUPT, 1, number);
     while (p.capacity < number) if (!growPool(p)) return E_OUT_OF_MEMORY;
-    row = p.rowAfter(number == last + 1 ? row : 0, number);
+    row = p.rowNear(row, last, number);
     last = number;
     if (segment != 0) noteRecord(p.changeOf(row), segment, live, bytes);
     const head = Head.of(row);
@@ -196,12 +196,12 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
   p.episodes = load<u32>(numbers, 4);
   let row: u32 = 0;
   for (let number: u32 = 1; number <= p.capacity; number++) {
-    row = p.rowAfter(row, number);
+    row = p.rowNear(row, number - 1, number);
     const head = Head.of(row);
     if ((head.refs & LOADED) == 0) continue;
     const next = head.next & LINK_ROW;
     if (number > high || next > high) return fail(E_CORRUPT, 1, number);
-    const after = p.rowAfter(next == number + 1 ? row : 0, next);
+    const after = p.rowNear(row, number, next);
     head.next = after | (head.next & LINK_ENDS);
     if (after != 0 && after != row + 1) p.noteJump(row);
     if (p.shares() && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
@@ -228,7 +228,7 @@ export function record_hold_frames(pool: usize, live: usize): i32 {
   let free: u32 = 0;
   let row: u32 = 0;
   for (let number: u32 = 1; number <= p.high; number++) {
-    row = p.rowAfter(row, number);
+    row = p.rowNear(row, number - 1, number);
     const head = Head.of(row);
     const held = head.refs & ~(LOADED | FREED);
     const loaded = (head.refs & LOADED) != 0;

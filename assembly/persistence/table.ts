@@ -91,7 +91,7 @@ export function record_load_table(table: usize, from: usize): i32 {
       continue;
     }
     if (item.first > t.rows().high || (slots.isPending(slot) && item.nextInChain > high)) return fail(E_CORRUPT, 1, slot);
-    row = t.rows().rowAfter(item.first == number + 1 ? row : 0, item.first);
+    row = t.rows().rowNear(row, number, item.first);
     number = item.first;
     item.first = row;
     const code = joinItem(t, slot);

@@ -347,6 +347,7 @@ export class Selector {
    * Copies a slot's place, if priorities do not determine it, to a record at `at`, or from the record if `loads` is true: `placeWords` words. Returns the
    * address at which the record continues.
    */
+  @inline
   copyPlace(slot: u32, at: usize, loads: bool): usize {
     switch (this.kind) {
       case FIFO:

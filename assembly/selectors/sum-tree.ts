@@ -1,13 +1,14 @@
 /**
  * Draws items in proportion to their weights: a 4-ary tree of f64 sums with one leaf per slot.
  *
- * SUM_TREE, 120 bytes, then the levels, then their minima, from a multiple of 32 on, so that no family lies in two cache lines:
+ * SUM_TREE, 136 bytes, then the levels, then their minima, from a multiple of 32 on, so that no family lies in two cache lines:
  *    0 │ exponent f64                    │  weight = priority^exponent
  *    8 │ lowest f64      │ highest f64   │  the lowest and the highest priority above 0 that the tree accepts
  *   24 │ depth u32       │ minima u32    │  levels above the leaves · the distance from the sum of a family to its minimum, 0 without minima
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
  *   96 │ cursor: slot u32, partial u32, rest f64 │  the walk of a single draw; partial 1: some branches are cut off (tree-part.ts)
- *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and the nodes above these leaves are not renewed; 0: all nodes are renewed
+ *  112 │ weighed f64     │ its leaf f64  │  the last priority of which a power was computed; 0: none
+ *  128 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and the nodes above these leaves are not renewed; 0: all nodes are renewed
  *
  * Parents are recomputed from their children, never adjusted, so that they do not drift. Consecutive items take adjacent slots. The parents of these slots are
  * renewed together, before anything reads the parents. A whole batch walks one level at a time, so that its loads overlap. Separate walks would be slower than
@@ -27,8 +28,9 @@ const CURSOR_AT: usize = 96;
 const PARTIAL_AT: usize = 100;
 /** The highest level above the leaves whose children are prefetched during draws. The lower levels may have too many nodes for a cache. */
 const COLD: u32 = 4;
-const STALE_AT: usize = 112;
-const LEVELS_AT: usize = 120;
+const WEIGHED_AT: usize = 112;
+const STALE_AT: usize = 128;
+const LEVELS_AT: usize = 136;
 /** The maximum number of leaves that are renewed together, which limits how long a call can take. */
 const MOST_STALE: u32 = 2048;
 /** The number of bytes of four nodes. */
@@ -94,7 +96,18 @@ export class SumTree {
   /** Returns the leaf for a priority: priority^exponent, but at most MAX, and FAINT if the weight is below MIN or the priority is 0. */
   weigh(priority: f64): f64 {
     if (priority == 0) return FAINT;
-    const weight = this.exponent == 1 ? priority : power(priority, this.exponent);
+    if (this.exponent == 1) return SumTree.bounded(priority);
+    // Items in a row often have the same priority, such as 1 or the maximum so far.
+    if (priority != load<f64>(changetype<usize>(this) + WEIGHED_AT)) {
+      store<f64>(changetype<usize>(this) + WEIGHED_AT, priority);
+      store<f64>(changetype<usize>(this) + WEIGHED_AT, SumTree.bounded(power(priority, this.exponent)), 8);
+    }
+    return load<f64>(changetype<usize>(this) + WEIGHED_AT, 8);
+  }
+
+  /** Returns the leaf for a weight. */
+  @inline
+  private static bounded(weight: f64): f64 {
     return weight < MIN ? FAINT : min(weight, MAX);
   }
 
@@ -116,6 +129,7 @@ export class SumTree {
 
   setExponent(exponent: f64): void {
     this.exponent = exponent;
+    store<f64>(changetype<usize>(this) + WEIGHED_AT, 0);
     const edge = power(MAX, 1 / exponent);
     this.lowest = exponent < 0 ? edge : 0;
     this.highest = exponent > 0 ? min(edge, f64.MAX_VALUE) : f64.MAX_VALUE;
