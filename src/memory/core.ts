@@ -10,6 +10,8 @@ import type { HalfDtype } from "../schema/half.ts";
 import { instance } from "./module.ts";
 
 const GRANULE = 4096;
+/** The number of bytes of a page, the unit in which WebAssembly memory grows. */
+export const PAGE = 65536;
 
 export class Core {
   readonly x: Exports;
@@ -72,6 +74,20 @@ export class Core {
     this.refreshIfMoved();
     if (code < 0) throw this.errorFor(code);
     return code;
+  }
+
+  /** Grows the memory so that `bytes` more bytes fit, up to `maxBytes`. Does nothing if they fit already, or if the memory cannot grow. */
+  growFor(bytes: number): void {
+    const end = Math.min(this.x.arena_used() + bytes, this.#maxBytes);
+    const missing = Math.ceil((end - this.u8.length) / PAGE);
+    if (missing <= 0) return;
+    try {
+      this.x.memory.grow(missing);
+    } catch {
+      // The memory grows while the rows are loaded, as far as it can.
+      return;
+    }
+    this.refresh();
   }
 
   /** Returns the number of bytes that a pool takes for `rows` rows of `bytesPerRow` bytes each. `bytesPerRow` includes the HEAD of a row. */

@@ -5,11 +5,9 @@
 import type { Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import { MAX_SECTION_BYTES } from "../base/limits.ts";
-import type { Core } from "./core.ts";
+import { type Core, PAGE } from "./core.ts";
 import { instance } from "./module.ts";
 import { SECTION_MAX } from "./state.ts";
-
-const PAGE = 65536;
 
 export class SectionMemory {
   readonly x: Exports;

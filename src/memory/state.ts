@@ -65,6 +65,20 @@ export class State {
     this.allocate(Math.max(SECTION_MAX, COUNT_BYTES + Math.max(...this.rowBytes, ...this.slotBytes)));
   }
 
+  /**
+   * Grows the memory once for the rows that a POOLS section counts, because each growth while they are loaded would leave garbage as large as the memory. Does
+   * nothing if the memory cannot grow, or for entries, whose sizes are unknown.
+   */
+  growFor(pools: Uint8Array): void {
+    const { byteOffset, buffer, length } = pools;
+    if (length !== POOL_BYTES * this.pools.length) return;
+    const view = new DataView(buffer, byteOffset, length);
+    let bytes = 0;
+    for (let id = this.entryPools; id < this.pools.length; id++)
+      bytes += this.core.poolRoom(this.rowBytes[id] as number, view.getUint32(POOL_BYTES * id, true));
+    this.core.growFor(bytes);
+  }
+
   /** Yields all sections. A payload is valid until the next section is requested. Changes nothing, not even the changes recorded for a journal. */
   *all(): Generator<Section, void> {
     const { x } = this.core;

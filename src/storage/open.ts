@@ -1,6 +1,6 @@
 /** Implements `Replay.open`: a new or restored Replay in a directory. */
 import { codeOf, flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
-import { GROUP_END, KEPT } from "../base/kinds.ts";
+import { GROUP_END, KEPT, POOLS } from "../base/kinds.ts";
 import { MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
 import { type Logger, loggerOf, toConsole } from "../base/warnings.ts";
 import { ready } from "../files/builtins.ts";
@@ -14,7 +14,7 @@ import { WritersReader } from "./format/writers.ts";
 import { Journal } from "./journal/journal.ts";
 import { checkOnMismatch, migrateJournal, type OnMismatch } from "./journal/migrate.ts";
 import { checkDurability, checkRetain, type Durability, EVERY_SECOND, type Retain } from "./log/durability.ts";
-import { Log } from "./log/log.ts";
+import { type Log, openScanning } from "./log/log.ts";
 import { type PeekOptions, peekLog } from "./log/peek.ts";
 import { fileOf } from "./log/segment-head.ts";
 import type { Renames } from "./migration/leaf-names.ts";
@@ -108,14 +108,10 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   let replayState = make(replayOptions, places);
   const report = reportsOf(signal, onProgress);
   if (isMigrating) await migrateDirectory(directory, replayState, options, report);
-  const log = Log.open(directory, {
-    about: about(replayState, retain ?? "capacity"),
-    durability: "manual",
-    segmentBytes,
-    salvage,
-    takeOver,
-    logger,
-    ...(module && { module }),
+  const logOptions = { durability: "manual", segmentBytes, salvage, takeOver, logger, ...(module && { module }) } as const;
+  let newestPools: Uint8Array | undefined;
+  const log = openScanning(directory, { about: about(replayState, retain ?? "capacity"), ...logOptions }, (sections) => {
+    if (sections.kind === POOLS) newestPools = sections.payload.slice();
   });
   try {
     const existing = aboutIn(directory, log);
@@ -131,6 +127,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
       replayState = make({ ...replayOptions, tables: Object.fromEntries(names.map((name) => [name, tables[name]])) }, places);
     }
     const changes = new Changes(replayState.engine, replayState, places);
+    if (newestPools !== undefined) changes.growFor(newestPools);
     const recovery = new Recovery(replayState, changes, directory.name);
     for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) await report(progress);
     recovery.finish();

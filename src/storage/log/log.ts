@@ -15,7 +15,7 @@ import { DelayedCall, type Durability } from "./durability.ts";
 import { type LogOptions, resolveLogOptions } from "./log-options.ts";
 import { OlderSegments, type Segment } from "./older-segments.ts";
 import { flushLogs, registerLog } from "./open-logs.ts";
-import { recover, type ScanResult } from "./read-directory.ts";
+import { type OnScan, recover, type ScanResult } from "./read-directory.ts";
 import { ReadOnlyDirectory, withReadOnlyDirectory } from "./read-only-directory.ts";
 import { readSections, type UnsealedSegment, type Visit } from "./sections.ts";
 import { FORMAT, headBytes } from "./segment-head.ts";
@@ -28,9 +28,15 @@ const NOTHING = new Uint8Array(0);
 
 /** Returns the end of a log that was opened but not written. Only the package's own modules use it. */
 export let endOf: (log: Log) => LogEnd;
+/**
+ * Opens a log like `Log.open` without `readOnly`. Calls `onScan` for each section of the newest segment while the segment is checked. Only the package's own
+ * modules use it.
+ */
+export let openScanning: (directory: Directory, options: LogOptions, onScan: OnScan) => Log;
 
 export class Log {
   static {
+    openScanning = (directory, options, onScan) => new Log(directory, options, onScan);
     endOf = (log) => ({ run: log.#run, group: log.#group, segment: (log.#scanResult ?? log.#pendingRepair)?.next ?? log.segment + 1 });
   }
 
@@ -94,7 +100,7 @@ export class Log {
     return withReadOnlyDirectory(directory, (moment) => new Log(moment, options));
   }
 
-  private constructor(directory: Directory, options: LogOptions) {
+  private constructor(directory: Directory, options: LogOptions, onScan?: OnScan) {
     const { about, segmentBytes, durability, salvage, readOnly, takeOver, logger, run, module } = resolveLogOptions(options);
     this.#directory = directory;
     this.#segmentBytes = segmentBytes;
@@ -104,7 +110,7 @@ export class Log {
     this.#release = withIoErrors("locking", directory, "", () => directory.lock(() => this.#handleTakeover(), takeOver));
     try {
       this.#memory = new SectionMemory(module);
-      const scanResult = recover(directory, this.#memory, { salvage, logger });
+      const scanResult = recover(directory, this.#memory, { salvage, logger }, onScan);
       this.#scanResult = scanResult;
       this.isNew = scanResult === undefined;
       this.salvaged = scanResult?.salvaged ?? false;

@@ -5,7 +5,7 @@ import type { FullLogger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
-import { NUMBER_BYTES } from "../format/section.ts";
+import { NUMBER_BYTES, type SectionParser } from "../format/section.ts";
 import { END_BYTES, laterGroup, withFile } from "./group-ends.ts";
 import { SegmentReader } from "./read-segment.ts";
 import { fileOf, inRanges, type SegmentHead, segmentOf } from "./segment-head.ts";
@@ -37,15 +37,21 @@ export interface ScanResult {
 }
 
 /**
+ * A function that is called for each section that the owner of the log wrote to the newest segment. The parser contains the section. The segment may be damaged
+ * after it.
+ */
+export type OnScan = (sections: SectionParser) => void;
+
+/**
  * Finds the valid contents of a directory.
  * @returns undefined if there is no log
  * @throws ReplayError CORRUPT if the contents are damaged, and `salvage` is false or cannot help · UNSUPPORTED if another version wrote the files
  */
-export function recover(directory: Directory, memory: SectionMemory, options: RecoverOptions): ScanResult | undefined {
+export function recover(directory: Directory, memory: SectionMemory, options: RecoverOptions, onScan?: OnScan): ScanResult | undefined {
   const names = withIoErrors("listing", directory, "", () => directory.list());
   const segments = names.map(segmentOf).filter((segment) => segment > 0);
   segments.sort((a, b) => a - b);
-  return new DirectoryScan(directory, memory, options, segments).result();
+  return new DirectoryScan(directory, memory, options, segments).result(onScan);
 }
 
 /** Returns the beginning of a message about a place in a segment. */
@@ -70,8 +76,8 @@ class DirectoryScan {
     this.#next = (segments.at(-1) ?? 0) + 1;
   }
 
-  result(): ScanResult | undefined {
-    const newest = this.#newestSegment();
+  result(onScan: OnScan | undefined): ScanResult | undefined {
+    const newest = this.#newestSegment(onScan);
     if (newest?.head === undefined) return undefined;
     const { run } = newest.head;
     const sums = sumsOf(newest.head);
@@ -95,11 +101,11 @@ class DirectoryScan {
   }
 
   /** Returns the newest segment, or the previous segment if the newest segment never contained a group. */
-  #newestSegment(): SegmentReader | undefined {
+  #newestSegment(onScan: OnScan | undefined): SegmentReader | undefined {
     for (let following: SegmentReader | undefined; ; ) {
       const segment = this.#segments.at(-1);
       if (segment === undefined) return undefined;
-      const reader = this.#readSegment(segment);
+      const reader = this.#readSegment(segment, onScan);
       if (this.#isUnfinished(reader)) {
         this.#segments.pop();
         this.#discard(segment, "the log that begins there is incomplete, and the log before it is complete");
@@ -196,10 +202,11 @@ class DirectoryScan {
     this.#remove.push(fileOf(segment));
   }
 
-  #readSegment(segment: number): SegmentReader {
+  #readSegment(segment: number, onScan?: OnScan): SegmentReader {
     const reader = new SegmentReader(this.#directory, segment, this.#memory);
     try {
-      return reader.readToEnd();
+      while (reader.next()) onScan?.(reader.sections);
+      return reader;
     } finally {
       reader.close();
     }
