@@ -45,10 +45,10 @@ class Side {
   #answer;
   #errors = "";
 
-  constructor(dist, number) {
+  constructor(dist, id) {
     const env = dist === undefined ? process.env : { ...process.env, REPRISE_DIST: dist };
     const program = fileURLToPath(new URL("run.mjs", import.meta.url));
-    this.#child = fork(program, ["--side", String(number)], { env, execArgv: ["--expose-gc"], stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#child = fork(program, ["--side", id], { env, execArgv: ["--expose-gc"], stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.#child.stderr.setEncoding("utf8").on("data", (text) => (this.#errors += text));
     this.#child.on("message", (message) => this.#answer.resolve(message));
     this.#child.on("close", () => this.#answer.reject(new Error(this.#errors.match(/^\w*Error.*$/m)?.[0] ?? "ended without an answer")));
@@ -70,8 +70,8 @@ class Side {
 }
 
 /** Returns the samples of each process in nanoseconds, those of this build first. A case without a timing returns one number. */
-async function launch(dir, number, rounds) {
-  const sides = [undefined, dir, dir].map((dist) => new Side(dist, number));
+async function launch(dir, id, rounds) {
+  const sides = [undefined, dir, dir].map((dist) => new Side(dist, id));
   try {
     const ready = await Promise.all(sides.map((side) => side.ready));
     if (ready[0].value !== undefined) return ready.map(({ value }) => [value]);
@@ -92,12 +92,12 @@ async function launch(dir, number, rounds) {
 export async function against(dir, cases, { launches, print }) {
   print(againstHeadOf());
   const rows = [];
-  for (const [number, { name, unit, again, laps, ours }] of cases) {
+  for (const { id, name, unit, again, laps, ours } of cases) {
     // An earlier row has measured the same case.
     if (again) continue;
     try {
       const found = [];
-      for (let k = 0; k < (ours === undefined ? 1 : launches); k++) found.push(await launch(dir, number, laps || unit === "ms" ? LAPS : ROUNDS));
+      for (let k = 0; k < (ours === undefined ? 1 : launches); k++) found.push(await launch(dir, id, laps || unit === "ms" ? LAPS : ROUNDS));
       const row = { name, unit, ...summary(found, ours === undefined ? 1 : scaleOf(unit)) };
       rows.push(row);
       print(againstLineOf(row));

@@ -6,9 +6,9 @@ export class Ram {
   name = "ram";
   #files = new Map();
 
-  /** @param files files of another Ram directory, which are copied */
+  /** @param files files of another Ram directory. A file is copied when it is first written, so that a measurement that only reads allocates nothing here */
   constructor(files = []) {
-    for (const [name, bytes] of files) this.#files.set(name, { bytes: bytes.slice(), size: bytes.length });
+    for (const [name, bytes] of files) this.#files.set(name, { bytes, size: bytes.length, isShared: true });
   }
 
   *[Symbol.iterator]() {
@@ -61,10 +61,11 @@ class RamFile {
   write(from, at) {
     const file = this.#file;
     const end = at + from.length;
-    if (end > file.bytes.length) {
+    if (end > file.bytes.length || file.isShared) {
       const larger = new Uint8Array(Math.max(end, 2 * file.bytes.length));
       larger.set(file.bytes.subarray(0, file.size));
       file.bytes = larger;
+      file.isShared = false;
     }
     file.bytes.set(from, at);
     file.size = Math.max(file.size, end);

@@ -17,7 +17,7 @@ const { values, positionals } = parseArgs({
     json: { type: "boolean" },
     against: { type: "string" },
     launches: { type: "string" },
-    // `row` and `side` are the number of a case. Only this program passes these options, to the processes that it starts.
+    // `row` and `side` are the id of a case. Only this program passes these options, to the processes that it starts.
     row: { type: "string" },
     side: { type: "string" },
   },
@@ -32,8 +32,8 @@ async function measured({ unit, ours, rival, fact, ...rest }) {
 }
 
 /** Measures a row in a new process. */
-function rowOf(number, { name, unit, rivalName }) {
-  const { stdout, status } = spawnSync(process.execPath, ["--expose-gc", fileURLToPath(import.meta.url), "--row", String(number)], {
+function rowOf({ id, name, unit, rivalName }) {
+  const { stdout, status } = spawnSync(process.execPath, ["--expose-gc", fileURLToPath(import.meta.url), "--row", id], {
     stdio: ["ignore", "pipe", "inherit"],
     encoding: "utf8",
   });
@@ -47,27 +47,42 @@ function round(value) {
   return Number.isFinite(value) ? Number(value.toFixed(3)) : value;
 }
 
-const cases = (await Promise.all(GROUPS.map((group) => import(`./cases/${group}.mjs`)))).flatMap((group) => group.cases);
+/** Returns the cases of a group. The id of a case is its group and its index, such as `append/0`. */
+async function casesIn(group) {
+  const { cases } = await import(`./cases/${group}.mjs`);
+  return cases.map((one, index) => ({ ...one, id: `${group}/${index}` }));
+}
+
+/**
+ * Returns the case with an id. Loads only its group, because garbage collection during a measurement takes longer if more code is loaded. The process also keeps
+ * 16 MB of numbers, as a program with a learner does: V8 marks the heap concurrently only above 8 MB, and two builds may be on different sides of that size.
+ */
+async function caseOf(id) {
+  globalThis.ballast = Array.from({ length: 16 }, () => new Array(1 << 17).fill(0.5));
+  return (await casesIn(id.split("/")[0])).find((one) => one.id === id);
+}
+
 if (values.row !== undefined) {
-  console.log(JSON.stringify(await measured(cases[Number(values.row)])));
+  console.log(JSON.stringify(await measured(await caseOf(values.row))));
   // The timer of a journal would keep the process alive.
   process.exit();
 } else if (values.side !== undefined) {
-  await serve(cases[Number(values.side)]);
+  await serve(await caseOf(values.side));
 } else {
+  const cases = (await Promise.all(GROUPS.map(casesIn))).flat();
   const rows = [];
   const print = values.json ? console.error : console.log;
-  const named = [...cases.entries()].filter(([, { name }]) => name.includes(positionals.join(" ")));
+  const named = cases.filter(({ name }) => name.includes(positionals.join(" ")));
   if (named.length === 0) throw new Error(`no row's name contains "${positionals.join(" ")}"`);
   if (values.against !== undefined) rows.push(...(await against(values.against, named, { print, launches: Number(values.launches ?? 5) })));
   else {
     print(headOf());
-    for (const [number, one] of named) {
+    for (const one of named) {
       if (one.skip !== undefined) {
         print(`SKIPPED: ${one.name}. ${one.skip}`);
         continue;
       }
-      const row = rowOf(number, one);
+      const row = rowOf(one);
       rows.push(row);
       print(lineOf(row, one.limit));
     }
