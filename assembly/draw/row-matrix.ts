@@ -7,7 +7,7 @@ import { Stream } from "../rows/stream";
 import { Items } from "../selectors/items";
 import { Item } from "../tables/slots";
 import { Table } from "../tables/table";
-import { Draw, KEY, LENGTH, PROBABILITY, SLOT, START } from "./draw";
+import { DRAWN, Draw, KEY, LENGTH, PROBABILITY, SLOT, START } from "./draw";
 import { StreamSet } from "./windows/streams";
 
 /** The source of an entry's run: an item, a stream of a set, or a single row that the host names. */
@@ -61,48 +61,57 @@ export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, 
   const slots = d.column(SLOT);
   const lengths = d.column(LENGTH);
   const items = changetype<usize>(t.slots().item(0));
-  const begin = <usize>d.selected;
-  // The first step of a window that begins its item needs no look-up.
-  const isFirst = isFromStart && picks != 0 && load<i32>(begin) == 0;
   const end = (<usize>n) << 2;
   const line = (<usize>picks) << 2;
+  if (!isFromStart || picks == 0) {
+    for (let i: u32 = 0; i < n; i++) pickSteps(d, t, i, width, from);
+    return n;
+  }
+  // The other items are listed and follow at the end, because a branch in the loops would often be mispredicted.
+  const others = d.column(DRAWN);
+  let other = others;
   let to = <usize>d.rows;
   for (let at: usize = 0; at < end; at += 4, to += line) {
     const item = changetype<Item>(Items.at(items, load<u32>(slots + at)));
-    let length = min(width, item.length());
-    if (!isFromStart || !item.numbered()) length = pickSteps(d, t, <u32>at >> 2, width, from, to);
-    else if (isFirst) store<u32>(to, item.first);
-    store<u32>(lengths + at, length);
+    store<u32>(lengths + at, min(width, item.length()));
+    store<u32>(to, item.first);
+    store<u32>(other, <u32>at >> 2);
+    other += item.numbered() ? 0 : 4;
   }
-  if (!isFromStart) return n;
-  for (let k = u32(isFirst); k < picks; k++) pickNumbered(d, t, load<i32>(begin + ((<usize>k) << 2)), <usize>d.rows + ((<usize>k) << 2));
+  for (let k = picks; k > 0; k--) pickNumbered(d, t.rows(), k - 1);
+  for (let at = others; at < other; at += 4) pickSteps(d, t, load<u32>(at), width, from);
   return n;
 }
 
-/** Writes one step of each numbered item's window, one per line of the matrix from `to` on. A loop per step has fewer instructions than a loop per item. */
-function pickNumbered(d: Draw, t: Table, pick: i32, to: usize): void {
-  const pool = t.rows();
-  const slots = d.column(SLOT);
+/**
+ * Writes the k-th picked step of each item's window; the result has no meaning if the item is not numbered. The first place of each line contains the item's
+ * first row until the first picked step, which is written last, replaces it. A loop per step has fewer instructions than a loop per item.
+ */
+function pickNumbered(d: Draw, pool: Pool, k: u32): void {
+  const place = (<usize>k) << 2;
+  const pick = load<i32>(<usize>d.selected + place);
+  // A window begins with the first row.
+  if (pick == 0 && k == 0) return;
   const lengths = d.column(LENGTH);
-  const items = changetype<usize>(t.slots().item(0));
   // The fields are read once, because the compiler must assume that each store below changes them.
   const end = (<usize>d.count) << 2;
   const line = (<usize>d.picks) << 2;
   const rows = pool.rows;
   const reciprocal = pool.reciprocal;
   const directory = <usize>pool.directory;
-  for (let at: usize = 0; at < end; at += 4, to += line) {
-    const item = changetype<Item>(Items.at(items, load<u32>(slots + at)));
-    if (!item.numbered()) continue;
-    const first = item.first;
+  const last = pool.blocks - 1;
+  let from = <usize>d.rows;
+  for (let at: usize = 0; at < end; at += 4, from += line) {
+    const first = load<u32>(from);
     const length = load<u32>(lengths + at);
     const step = Step.of(pick, length);
-    store<u32>(to, step < length ? Pool.numbered(directory, rows, reciprocal, pool.blockNumber(first), (first & PLACE) + step) : 0);
+    const row = Pool.numbered(directory, rows, reciprocal, last, pool.blockNumber(first), (first & PLACE) + step);
+    store<u32>(from + place, step < length ? row : 0);
   }
 }
 
-/** Writes the picked steps of an item's window to `to`, from any start and over any links. Returns the length of the window. */
-function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize): u32 {
+/** Writes the length and the picked steps of the window of entry i, from any start and over any links. */
+function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32): void {
   const pool = t.rows();
   const item = t.slots().item(d.slot(i));
   const start = startOf(d, t, i, item.length(), width, from & ~CROSS);
@@ -110,8 +119,10 @@ function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize):
   const kind = item.kind();
   const first = start == 0 || length == 0 ? item.first : Run.skip(pool, item.first, start, kind);
   if ((from & CROSS) == 0 && length != 0 && (kind & SINGLE) == 0) length = Run.reach(pool, first, length);
+  store<u32>(d.u32At(LENGTH, i), length);
   let row = first;
   let at: u32 = 0;
+  let to = <usize>d.rows + ((<usize>(i * d.picks)) << 2);
   const end = <usize>d.selected + ((<usize>d.picks) << 2);
   for (let pick = <usize>d.selected; pick < end; pick += 4, to += 4) {
     const step = Step.of(load<i32>(pick), length);
@@ -129,7 +140,6 @@ function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize):
     at = step;
     store<u32>(to, row);
   }
-  return length;
 }
 
 @unmanaged

@@ -159,17 +159,17 @@ export class Pool {
   rowBehind(row: u32, n: u32): u32 {
     const place = (row & PLACE) + n;
     if (place < this.rows) return row + n;
-    return Pool.numbered(<usize>this.directory, this.rows, this.reciprocal, this.blockNumber(row), place);
+    return Pool.numbered(<usize>this.directory, this.rows, this.reciprocal, this.blocks - 1, this.blockNumber(row), place);
   }
 
   /**
-   * Returns the row at `place`, which is counted from the first row of the block with number `number` and may lie in a later block. `rows`: the rows per block.
-   * The method is static, so that a loop reads a Pool's fields only once.
+   * Returns the row at `place`, which is counted from the first row of the block with number `number` and may lie in a later block, up to the block with number
+   * `last`. Beyond that block, the result has no meaning. `rows`: the rows per block. The method is static, so that a loop reads a Pool's fields only once.
    */
   @inline
-  static numbered(directory: usize, rows: u32, reciprocal: u64, number: u32, place: u32): u32 {
+  static numbered(directory: usize, rows: u32, reciprocal: u64, last: u32, number: u32, place: u32): u32 {
     const blocks = <u32>((<u64>place * reciprocal) >> RECIPROCAL_BITS);
-    const block = load<u32>(directory + ((<usize>(number + blocks)) << 2));
+    const block = load<u32>(directory + ((<usize>min(number + blocks, last)) << 2));
     return ((block >> GRANULE_BITS) << PLACE_BITS) | (place - blocks * rows);
   }
 
