@@ -439,9 +439,12 @@ function bringNear(t: Table): void {
   const heap = t.remover().heap();
   if (heap.count == 0) return;
   const top = heap.slot(0);
-  let sum = Head.of(t.slots().item(top).first).refs ^ t.sampler().near(top);
-  const row = t.rows().free().first;
+  let sum = Head.of(t.slots().item(top).first).episode ^ t.sampler().near(top);
+  const free = t.rows().free();
+  const row = free.first;
   if (row != 0) sum ^= load<u8>(t.rows().bytes(row)) ^ Head.of(row).refs ^ t.rows().blockNumber(row);
+  // To take that row reads the HEAD of the first row of the run after it.
+  if (free.end != 0) sum ^= Head.of(free.next).runEnd;
   Prefetch.keep(sum);
 }
 
