@@ -140,6 +140,7 @@ export function copyEnds({ ends, terminated, truncated }: EpisodeEnds, rows: num
 
 /** Returns the number of rows that end an episode with a final step, and the number of rows that only `truncated` ends. */
 export function countEnds({ terminated, truncated }: EpisodeEnds, rows: number): readonly [ended: number, truncated: number] {
+  if (terminated === undefined && truncated === undefined) return [0, 0];
   let terminatedCount = 0;
   let truncatedCount = 0;
   for (let r = 0; r < rows; r++) {
