@@ -443,7 +443,7 @@ function bringNear(t: Table): void {
   const free = t.rows().free();
   const row = free.first;
   if (row != 0) sum ^= load<u8>(t.rows().bytes(row)) ^ Head.of(row).refs ^ t.rows().blockNumber(row);
-  // To take that row reads the HEAD of the first row of the run after it.
+  // If that row ends its run, taking it reads the HEAD of the row that begins the next run.
   if (free.end != 0) sum ^= Head.of(free.next).runEnd;
   Prefetch.keep(sum);
 }

@@ -78,8 +78,9 @@ export class Core {
 
   /** Grows the memory so that `bytes` more bytes fit, up to `maxBytes`. Does nothing if they fit already, or if the memory cannot grow. */
   growFor(bytes: number): void {
+    this.refreshIfMoved();
     const end = Math.min(this.x.arena_used() + bytes, this.#maxBytes);
-    const missing = Math.ceil((end - this.u8.length) / PAGE);
+    const missing = Math.ceil((Math.floor(end / GRANULE) * GRANULE - this.u8.length) / PAGE);
     if (missing <= 0) return;
     try {
       this.x.memory.grow(missing);

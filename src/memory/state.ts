@@ -66,8 +66,8 @@ export class State {
   }
 
   /**
-   * Grows the memory once for the rows that a POOLS section counts, because each growth while they are loaded would leave garbage as large as the memory. Does
-   * nothing if the memory cannot grow, or for entries, whose sizes are unknown.
+   * Grows the memory once for the rows that a POOLS section counts, because V8 marks its heap more often if the memory grows while rows are loaded. Does nothing
+   * if the memory cannot grow, or for entries, whose sizes are unknown.
    */
   growFor(pools: Uint8Array): void {
     const { byteOffset, buffer, length } = pools;

@@ -127,7 +127,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
       replayState = make({ ...replayOptions, tables: Object.fromEntries(names.map((name) => [name, tables[name]])) }, places);
     }
     const changes = new Changes(replayState.engine, replayState, places);
-    if (newestPools !== undefined) changes.growFor(newestPools);
+    if (newestPools !== undefined && !log.salvaged) changes.growFor(newestPools);
     const recovery = new Recovery(replayState, changes, directory.name);
     for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) await report(progress);
     recovery.finish();

@@ -37,8 +37,8 @@ export interface ScanResult {
 }
 
 /**
- * A function that is called for each section that the owner of the log wrote to the newest segment. The parser contains the section. The segment may be damaged
- * after it.
+ * A function that is called for each section that the owner of the log wrote to the newest segment, and to the previous segment if the newest one is discarded.
+ * The parser contains the section, whose group may be incomplete.
  */
 export type OnScan = (sections: SectionParser) => void;
 

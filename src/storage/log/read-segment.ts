@@ -102,12 +102,6 @@ export class SegmentReader {
     return false;
   }
 
-  /** Reads to the end, or to the fault. */
-  readToEnd(): this {
-    while (this.next());
-    return this;
-  }
-
   /** Whether sections follow the last complete group. */
   get isOpen(): boolean {
     return this.#hasOpenGroup;
