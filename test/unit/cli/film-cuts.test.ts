@@ -195,7 +195,7 @@ describe("a program ffmpeg", () => {
   test("is not started for a codec that it is not known to encode, or a path out of the folder", async () => {
     await withPath(program("exit 1"), async () => {
       const cut = filmCutter({ folders: [FILMED], signal });
-      await expect(cut(cutOf({ codec: "prores" }))).rejects.toThrow("Reprise can cut only films with the codecs h264, hevc, av1, vp9, got prores");
+      await expect(cut(cutOf({ codec: "prores" }))).rejects.toThrow(/codecs .*got prores/);
       await expect(cut(cutOf({ path: "../film.mp4" }))).rejects.toMatchObject({ code: "CORRUPT" });
     });
   });

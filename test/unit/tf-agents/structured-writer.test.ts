@@ -31,13 +31,13 @@ test("what no writer takes is refused where it is made, and there is no writer",
   const before = client.replay.writers.length;
   const of = (configs: unknown) => () => client.structuredWriter(configs as never);
   expect(of([])).toThrow("configs must be an array of at least one config, got an array of 0");
-  expect(of([{ pattern: newest }])).toThrow("configs[0] must be a result of createConfig, got an object with keys pattern");
+  expect(of([{ pattern: newest }])).toThrow(/^configs\[0\] .*createConfig/);
   expect(of([createConfig(newest, "u")])).toThrow('the table of configs[0] must be one of "t", got "u"');
   const other = createConfig(
     patternFromTransform({ a: f32() }, (step) => ({ x: step.a.at(-1) })),
     "t",
   );
-  expect(of([createConfig(newest, "t"), other])).toThrow("a of configs[1] must be i32 of shape [], as in the spec of the steps, got f32 of shape []");
+  expect(of([createConfig(newest, "t"), other])).toThrow(/^a of configs\[1\] must be i32 .*got f32/);
   expect(client.replay.writers.length).toBe(before);
 });
 

@@ -342,7 +342,7 @@ describe("what does not fit is refused before anything is pushed", () => {
     const { replay, writer } = replayOf(SPEC, 1);
     await expect(pushEpisodes(data, replay as never)).rejects.toThrow("writer must be a writer");
     const lanes = replay.writer({ lanes: 2, autoreset: "disabled", items: [{ table: "t", nStep: 1 }] });
-    await expect(pushEpisodes(data, lanes)).rejects.toThrow("writer must be a writer with one lane, because episodes have different lengths, got 2 lanes");
+    await expect(pushEpisodes(data, lanes)).rejects.toThrow(/^writer .*got 2 lanes$/);
     await expect(pushEpisodes(data, replay.writer({ autoreset: "nextStep" }))).rejects.toThrow("nextStep");
     writer.append({ observation: { at: [0, 0], far: 0 }, action: 0, reward: 0, discount: 1 });
     await expect(pushEpisodes(data, writer)).rejects.toMatchObject({ code: "OUT_OF_TURN" });
