@@ -12,20 +12,20 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Writes a journal whose rows take about 10 MB. */
+/** Writes a journal whose rows take about 10 MB, and returns its directory. */
 async function written() {
   const dir = memory();
-  const options = { spec: { x: f32(64) }, tables: { t: { maxSize: STEPS, sampler: uniform(), remover: fifo() } } };
-  const replay = await Replay.open({ ...options, dir, durability: "manual" });
+  const tables = { t: { maxSize: STEPS, sampler: uniform(), remover: fifo() } };
+  const replay = await Replay.open({ spec: { x: f32(64) }, tables, dir, durability: "manual" });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   const x = new Float32Array(64 * 1000);
   for (let k = 0; k < STEPS; k += 1000) writer.appendColumns({ x: x.fill(k) });
   await replay.flush();
-  return { dir: dir.crash(), options };
+  return dir.crash();
 }
 
 test("the memory grows once for the rows of a journal", async () => {
-  const { dir } = await written();
+  const dir = await written();
   const grown: [Core, number][] = [];
   const { growFor: original } = Core.prototype;
   const growFor = vi.spyOn(Core.prototype, "growFor").mockImplementation(function (this: Core, bytes) {
@@ -45,7 +45,7 @@ test("the memory grows once for the rows of a journal", async () => {
 });
 
 test("a journal opens if maxBytes leaves little room beside its rows", async () => {
-  const { dir } = await written();
+  const dir = await written();
   const replay = await Replay.open({ dir, maxBytes: 13 * MIB });
   expect(replay.table("t").size).toBe(STEPS);
 });
