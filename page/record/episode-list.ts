@@ -51,8 +51,11 @@ export class EpisodeList {
       this.#rows.set(episode.id, { episode, row });
       if (known === undefined) this.#body.prepend(row);
       else {
+        const { activeElement } = document;
+        // While a tick is saved, its box is disabled, and browsers may move its focus to the body. A focus elsewhere stays, such as in the game.
+        const hadFocus = activeElement === null || activeElement === document.body || known.row.contains(activeElement);
         known.row.replaceWith(row);
-        row.querySelector("input")?.focus();
+        if (hadFocus) row.querySelector("input")?.focus();
       }
     }
   }

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { CDPSession, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { choose, data, dataServer, player, rows, whole } from "./look-support.ts";
-import { listed, opened, press, status, waits } from "./player.ts";
+import { listed, opened, press, status, steer } from "./player.ts";
 import { inBrowsers, until } from "./support.ts";
 
 const minutes = Number(process.env.REPRISE_PAGE_MINUTES ?? 0.5);
@@ -95,19 +95,10 @@ async function look(page: Page, number: number): Promise<void> {
 /** Plays an episode with keys and selects it. */
 async function play(page: Page): Promise<void> {
   const next = ((await listed(page))[0]?.id ?? 0) + 1;
-  await page.getByRole("application").focus();
-  await page.keyboard.press("Enter");
-  await waits(page, next);
-  await page.keyboard.down("ArrowUp");
-  await page.waitForTimeout(700);
-  await page.keyboard.up("ArrowUp");
-  await page.keyboard.press("Escape");
-  await until(
-    () => listed(page),
-    ([newest]) => newest?.id === next,
-    "the episode in the list",
-  );
-  await page.getByRole("checkbox", { name: `Use episode ${next}` }).check();
+  await steer(page, "ArrowUp", next);
+  const tick = page.getByRole("checkbox", { name: `Use episode ${next}` });
+  await tick.check();
+  await until(() => tick.isEnabled(), Boolean, "the saved tick");
 }
 
 /** Plays an episode, shows it again, trains a clone, lets it play, exports, and deletes the older episode. */
@@ -118,9 +109,9 @@ async function record(page: Page, number: number): Promise<void> {
   await wait(page, 700);
   await press(page, "Close");
   await press(page, "Train a clone");
-  await page.locator(".record .clone progress[value]").waitFor();
+  // The training may already be finished, so the bar and the button may be missing.
+  await page.locator(".record .clone progress[value], .record .clone .result:not(:empty)").waitFor();
   await wait(page, 2000);
-  // The training may already be finished, so the button may be missing.
   await page
     .locator(".record .clone")
     .getByRole("button", { name: "Stop", exact: true })

@@ -73,6 +73,27 @@ export async function waits(page: Page, seed: number): Promise<void> {
   );
 }
 
+/** Begins an episode with Enter, holds a key until a step is saved, and stops with Escape. Resolves when the episode is in the list. */
+export async function steer(page: Page, key: string, seed: number): Promise<void> {
+  await page.getByRole("application").focus();
+  await page.keyboard.press("Enter");
+  await waits(page, seed);
+  const before = await figure(page, "Steps saved");
+  await page.keyboard.down(key);
+  await until(
+    () => figure(page, "Steps saved"),
+    (steps) => steps > before,
+    "a step",
+  );
+  await page.keyboard.up(key);
+  await page.keyboard.press("Escape");
+  await until(
+    () => listed(page),
+    ([newest]) => newest?.id === seed,
+    `episode ${seed} in the list`,
+  );
+}
+
 /** Returns the position of the ring in pixels of the window. */
 export async function ringOf(page: Page, seed: number): Promise<[x: number, y: number]> {
   const { state } = new Game(seed);

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { openRlds } from "reprise/rlds";
 import { describe, expect, it } from "vitest";
 import { Game } from "../../page/record/game.ts";
-import { boat, ending, figure, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
+import { boat, ending, figure, listed, opened, pointed, press, ringOf, status, steer, waits } from "./player.ts";
 import { inBrowsers, inWorker, type Open, until } from "./support.ts";
 
 async function record(open: Open, options = {}): Promise<Page> {
@@ -20,6 +20,18 @@ async function three(page: Page): Promise<void> {
   expect(await pointed(page, 2)).toBe("You hit a rock after 14 steps. Saved as episode 2.");
   expect(await pointed(page, 3)).toBe("You docked after 60 steps. Saved as episode 3.");
   await press(page, "Stop");
+}
+
+/** Opens the room with a disk that takes half a second to save. */
+async function onSlowDisk(page: Page): Promise<void> {
+  const slow = `const { flush } = FileSystemSyncAccessHandle.prototype;
+    FileSystemSyncAccessHandle.prototype.flush = function () {
+      for (const end = performance.now() + 500; performance.now() < end; );
+      return flush.call(this);
+    };`;
+  await inWorker(page, "record", slow);
+  await page.getByRole("link", { name: "Record" }).click();
+  await opened(page);
 }
 
 const THREE = [
@@ -102,14 +114,7 @@ inBrowsers((open, name) => {
 
   it("gives each episode a number of its own, also where the disk is slow and the player is not", async () => {
     const { page } = await open();
-    const slow = `const { flush } = FileSystemSyncAccessHandle.prototype;
-      FileSystemSyncAccessHandle.prototype.flush = function () {
-        for (const end = performance.now() + 500; performance.now() < end; );
-        return flush.call(this);
-      };`;
-    await inWorker(page, "record", slow);
-    await page.getByRole("link", { name: "Record" }).click();
-    await opened(page);
+    await onSlowDisk(page);
     await press(page, "Play");
     await waits(page, 1);
     await page.keyboard.down("ArrowRight");
@@ -128,6 +133,32 @@ inBrowsers((open, name) => {
     );
     expect(await status(page)).toMatch(/^Episode 2:/);
     expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "stopped"]]);
+  });
+
+  it("keeps the focus where the visitor put it while a tick is saved", async () => {
+    const { page } = await open();
+    await onSlowDisk(page);
+    await steer(page, "ArrowRight", 1);
+    const tick = page.getByRole("checkbox", { name: "Use episode 1" });
+    const isUsed = (wanted: boolean) =>
+      until(
+        () => listed(page),
+        ([row]) => row?.used === wanted,
+        "the saved tick",
+      );
+    await tick.focus();
+    await page.keyboard.press("Space");
+    await until(() => tick.isEnabled(), Boolean, "the saved tick");
+    await isUsed(true);
+    expect(await tick.evaluate((element) => element === document.activeElement)).toBe(true);
+    await tick.uncheck();
+    const stage = page.getByRole("application");
+    await stage.focus();
+    await until(() => tick.isEnabled(), Boolean, "the saved tick");
+    await isUsed(false);
+    expect(await stage.evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.keyboard.press("Enter");
+    await waits(page, 2);
   });
 
   it("is steered by a gamepad", async () => {
