@@ -4,11 +4,19 @@ import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { manifestIn, subpaths } from "./manifest.mjs";
 
+const NOW = /^(?:import|export)\b[^;"]*"(\.[^"]+)";$/gm;
+const NOW_OR_LATER = /^(?:import|export)\b[^;"]*"(\.[^"]+)";$|\bimport\("(\.[^"]+)"\)/gm;
+
 /** Returns a file of a build, and the files that are loaded with it, without duplicates. */
-export function loadedWith(dist, file, found = new Set([file])) {
-  for (const [, name] of readFileSync(join(dist, file), "utf8").matchAll(/^(?:import|export)\b[^;"]*"(\.[^"]+)";$/gm)) {
-    const other = join(dirname(file), name);
-    if (!found.has(other)) loadedWith(dist, other, found.add(other));
+export const loadedWith = (dist, file) => reached(dist, file, NOW);
+
+/** Like `loadedWith`, with the files that are loaded when they are used. */
+export const loadedWithOrAfter = (dist, file) => reached(dist, file, NOW_OR_LATER);
+
+function reached(dist, file, imports, found = new Set([file])) {
+  for (const [, now, later] of readFileSync(join(dist, file), "utf8").matchAll(imports)) {
+    const other = join(dirname(file), now ?? later);
+    if (!found.has(other)) reached(dist, other, imports, found.add(other));
   }
   return [...found];
 }

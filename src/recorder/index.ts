@@ -2,7 +2,8 @@
 import "../base/host.ts";
 
 export type { Logger } from "../base/warnings.ts";
-export { openRecording, type Recording, type RecordingOptions, type RecordingSource } from "../datasets/formats/recording/open-recording.ts";
+export { openRecording } from "../datasets/formats/recording/open-recording.ts";
+export type { Recording, RecordingOptions, RecordingSource } from "../datasets/formats/recording/recording.ts";
 export type { ImageFormat, ImageStorage as ImagePlace } from "../datasets/model/recording/about.ts";
 export type { Directory } from "../files/directory.ts";
 export type { Durability } from "../storage/log/durability.ts";

@@ -17,7 +17,7 @@ import { checkArchive, checkDescription, checkParent } from "./neighbours.ts";
 import type { NpzOptions } from "./npz/open-npz.ts";
 import type { ParquetOptions } from "./parquet/open-parquet.ts";
 import type { RldsReader } from "./reader.ts";
-import type { RecordingOptions } from "./recording/open-recording.ts";
+import type { RecordingOptions } from "./recording/recording.ts";
 import type { ReplayOpenOptions } from "./replay/stored-replay.ts";
 import { ENDINGS, isNamed, NAMES } from "./signs.ts";
 import type { Source } from "./sources/open-source.ts";
