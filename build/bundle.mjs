@@ -5,6 +5,7 @@ import { companions, sourcesIn, together } from "./chunks.mjs";
 import { PEERS, subpaths } from "./manifest.mjs";
 import { report } from "./sizes.mjs";
 import { files, root, step } from "./step.mjs";
+import { stripDocs } from "./strip-docs.mjs";
 import { textOf } from "./wasm-bytes.mjs";
 
 const SUBPATHS = subpaths();
@@ -27,7 +28,8 @@ export const COMMON = {
   format: "esm",
   platform: "neutral",
   target: "es2022",
-  charset: "utf8",
+  // Engines decode and parse a file faster if it has only ASCII characters.
+  charset: "ascii",
   logLevel: "warning",
   // papaparse requires Node's streams in a function that is never called.
   external: [...PEERS, "#builtins", "stream"],
@@ -65,6 +67,7 @@ export async function bundle() {
     "build/chunks.mjs",
     "build/manifest.mjs",
     "build/sizes.mjs",
+    "build/strip-docs.mjs",
     "build/wasm-bytes.mjs",
     "package.json",
   ];
@@ -84,6 +87,7 @@ export async function bundle() {
     for (const { entry, workerd } of SUBPATHS) if (workerd) writeFileSync(`dist/workerd/${entry}.js`, WORKERD(entry));
     // The command line is a program that imports these entries and runs only in Node.
     const program = await build({ ...PACKAGED, ...ofNode, banner: { js: PROGRAM }, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
+    for (const { metafile } of [entries, program]) for (const file of Object.keys(metafile.outputs)) if (file.endsWith(".js")) stripDocs(file);
     chmodSync("dist/cli.js", 0o755);
     console.error(await report());
     const head = "The readers and writers of files (in chunks/) and the command line (cli.js) hold code of these packages.";

@@ -37,14 +37,16 @@ function compile(): WebAssembly.Module {
   }
 }
 
-/** Decodes bytes from the text that build/wasm-bytes.mjs makes. The function uses a loop, since `Uint8Array.from` calls a function per byte. */
+/** Decodes bytes from the text that build/wasm-bytes.mjs makes. Code that has just begun to run reads from an array faster than from a text. */
 function decode(text: string): Uint8Array<ArrayBuffer> {
-  const raw = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    raw[i] = code - (code < 127 ? 41 : 75);
+  const raw = new TextEncoder().encode(text);
+  const { length } = raw;
+  let n = 0;
+  for (let i = 0; i < length; i++) {
+    const code = raw[i] as number;
+    raw[n++] = code < 125 ? code - 36 : (raw[++i] as number) + (code === 125 ? 57 : 139);
   }
-  return raw;
+  return raw.subarray(0, n);
 }
 
 /** Returns a new instance with its own memory. @throws ReplayError UNSUPPORTED if the module is not this version of the core */

@@ -1,0 +1,35 @@
+// Removes documentation comments from bundled files, so that a program that starts has less to read. Editors show these comments from the declarations, and
+// debuggers from the sources in the source maps.
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { decode, encode } from "@jridgewell/sourcemap-codec";
+
+const ts = createRequire(import.meta.url)("typescript");
+
+/** Removes the lines of documentation comments from a file, and the same lines from its source map. */
+export function stripDocs(file) {
+  const text = readFileSync(file, "utf8");
+  const map = JSON.parse(readFileSync(`${file}.map`, "utf8"));
+  const docs = docLines(text);
+  const isKept = (_, line) => !docs.has(line);
+  writeFileSync(file, text.split("\n").filter(isKept).join("\n"));
+  writeFileSync(`${file}.map`, JSON.stringify({ ...map, mappings: encode(decode(map.mappings).filter(isKept)) }));
+}
+
+/** Returns the numbers of the lines that have nothing but documentation comments. */
+function docLines(text) {
+  const source = ts.createSourceFile("bundle.js", text, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS);
+  const found = new Set();
+  const visit = (node) => {
+    for (const { pos, end } of ts.getLeadingCommentRanges(text, node.pos) ?? []) {
+      const lineStart = text.lastIndexOf("\n", pos) + 1;
+      const isAlone = text.slice(lineStart, pos).trim() === "" && text[end] === "\n";
+      if (!isAlone || !text.startsWith("/**", pos)) continue;
+      const last = source.getLineAndCharacterOfPosition(end).line;
+      for (let line = source.getLineAndCharacterOfPosition(pos).line; line <= last; line++) found.add(line);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
