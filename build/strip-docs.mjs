@@ -16,8 +16,10 @@ export function stripDocs(file) {
   writeFileSync(`${file}.map`, JSON.stringify({ ...map, mappings: encode(decode(map.mappings).filter(isKept)) }));
 }
 
-/** Returns the numbers of the lines that have nothing but documentation comments. */
+/** Returns the numbers of the lines of documentation comments that stand alone before a declaration or an expression. */
 function docLines(text) {
+  // TypeScript also ends lines at these characters, so other lines would be removed.
+  if (/[\r\u2028\u2029]/.test(text)) throw new Error("a bundled file has a line end that is not \\n: write it as an escape");
   const source = ts.createSourceFile("bundle.js", text, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS);
   const found = new Set();
   const visit = (node) => {

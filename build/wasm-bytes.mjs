@@ -1,4 +1,4 @@
-// Writes a WebAssembly module as JavaScript: one string of ASCII characters, most of them a byte each.
+// Writes a WebAssembly module as JavaScript: one string of ASCII characters, one or two per byte.
 import { readFileSync, writeFileSync } from "node:fs";
 
 /**

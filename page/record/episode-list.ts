@@ -18,11 +18,16 @@ const ENDINGS: { readonly [E in Ending]: readonly [word: string, meaning: string
   cut: ["cut", "The page was closed or crashed before the episode ended. These steps were saved"],
 };
 
+/** Returns the tick and the buttons of a row. */
+const controlsOf = (row: HTMLElement) => [...row.querySelectorAll<HTMLElement>("input, button")];
+
 export class EpisodeList {
   readonly element: HTMLElement;
   readonly #body = h("tbody", {});
   readonly #nothing = h("p", { class: "note" }, "None yet. Play, and each episode comes here once it is saved.");
   readonly #wishes: Wishes;
+  /** The number of the episode whose tick was changed last. */
+  #ticked = 0;
   readonly #rows = new Map<number, { episode: Episode; readonly row: HTMLTableRowElement }>();
 
   constructor(wishes: Wishes) {
@@ -52,10 +57,10 @@ export class EpisodeList {
       if (known === undefined) this.#body.prepend(row);
       else {
         const { activeElement } = document;
-        // While a tick is saved, its box is disabled, and browsers may move its focus to the body. A focus elsewhere stays, such as in the game.
-        const hadFocus = activeElement === null || activeElement === document.body || known.row.contains(activeElement);
+        // While a tick is saved, its box is disabled, and browsers move the focus to the body. A focus elsewhere stays, such as in the game.
+        const focused = activeElement === document.body && this.#ticked === episode.id ? 0 : controlsOf(known.row).indexOf(activeElement as HTMLElement);
         known.row.replaceWith(row);
-        if (hadFocus) row.querySelector("input")?.focus();
+        controlsOf(row)[focused]?.focus();
       }
     }
   }
@@ -70,6 +75,7 @@ export class EpisodeList {
       "aria-label": `Use episode ${id}`,
       onchange: async () => {
         // The tick can be changed again only once the change is saved.
+        this.#ticked = id;
         use.disabled = true;
         await wishes.use(episode, use.checked);
         use.disabled = false;

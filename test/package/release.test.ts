@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { PAGE, PAGE_PACKAGE, PAGE_README } from "../../build/page.mjs";
 import { absolute, addressOf, manifestOf, rangeOf } from "../../build/release.mjs";
-import { loadedWithOrAfter, sizes } from "../../build/sizes.mjs";
+import { loadedWith, loadedWithOrAfter, sizes } from "../../build/sizes.mjs";
 import { root } from "../support/core.ts";
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
@@ -41,12 +41,19 @@ describe("each subpath", () => {
     ]);
   });
 
-  // These load the core later for a Replay that exists already, so that another entry has set the module.
+  // These load the core only for a Replay that exists already, whose entry has set the module.
   const GIVEN = ["./inspector", "./reverb"];
 
   it.each(subpaths.filter(([path]) => !GIVEN.includes(path)))("%s has an entry for workerd where it can load the core, and only there", (_, target) => {
     const files = loadedWithOrAfter(join(root, "dist"), target.default?.replace("./dist/", "") as string);
     expect(target.workerd !== undefined).toBe(files.some((file) => read(`dist/${file}`).includes("new WebAssembly.Module(")));
+  });
+
+  it.each(GIVEN)("%s has no entry for workerd, and loads no core at once", (path) => {
+    const target = manifest.exports[path];
+    const files = loadedWith(join(root, "dist"), target.default.replace("./dist/", ""));
+    expect(target.workerd).toBe(undefined);
+    expect(files.filter((file) => read(`dist/${file}`).includes("new WebAssembly.Module("))).toEqual([]);
   });
 
   it("is in jsr.json, of the same version", () => {

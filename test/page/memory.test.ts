@@ -95,7 +95,7 @@ async function look(page: Page, number: number): Promise<void> {
 /** Plays an episode with keys and selects it. */
 async function play(page: Page): Promise<void> {
   const next = ((await listed(page))[0]?.id ?? 0) + 1;
-  await steer(page, "ArrowUp", next);
+  await steer(page, "ArrowUp", next, 10);
   const tick = page.getByRole("checkbox", { name: `Use episode ${next}` });
   await tick.check();
   await until(() => tick.isEnabled(), Boolean, "the saved tick");

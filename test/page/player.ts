@@ -73,8 +73,8 @@ export async function waits(page: Page, seed: number): Promise<void> {
   );
 }
 
-/** Begins an episode with Enter, holds a key until a step is saved, and stops with Escape. Resolves when the episode is in the list. */
-export async function steer(page: Page, key: string, seed: number): Promise<void> {
+/** Begins an episode with Enter, holds a key until `count` steps are saved, and stops with Escape. Resolves when the episode is in the list. */
+export async function steer(page: Page, key: string, seed: number, count = 1): Promise<void> {
   await page.getByRole("application").focus();
   await page.keyboard.press("Enter");
   await waits(page, seed);
@@ -82,8 +82,8 @@ export async function steer(page: Page, key: string, seed: number): Promise<void
   await page.keyboard.down(key);
   await until(
     () => figure(page, "Steps saved"),
-    (steps) => steps > before,
-    "a step",
+    (steps) => steps >= before + count,
+    "the steps",
   );
   await page.keyboard.up(key);
   await page.keyboard.press("Escape");

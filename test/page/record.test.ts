@@ -1,6 +1,6 @@
 /** Tests the room Record as a user operates it. */
 import { unzipSync } from "fflate";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { openRlds } from "reprise/rlds";
 import { describe, expect, it } from "vitest";
 import { Game } from "../../page/record/game.ts";
@@ -140,23 +140,28 @@ inBrowsers((open, name) => {
     await onSlowDisk(page);
     await steer(page, "ArrowRight", 1);
     const tick = page.getByRole("checkbox", { name: "Use episode 1" });
-    const isUsed = (wanted: boolean) =>
-      until(
-        () => listed(page),
-        ([row]) => row?.used === wanted,
-        "the saved tick",
-      );
-    await tick.focus();
-    await page.keyboard.press("Space");
-    await until(() => tick.isEnabled(), Boolean, "the saved tick");
-    await isUsed(true);
-    expect(await tick.evaluate((element) => element === document.activeElement)).toBe(true);
-    await tick.uncheck();
     const stage = page.getByRole("application");
-    await stage.focus();
-    await until(() => tick.isEnabled(), Boolean, "the saved tick");
-    await isUsed(false);
-    expect(await stage.evaluate((element) => element === document.activeElement)).toBe(true);
+    const play = page.getByRole("button", { name: "Show episode 1" });
+    /** Changes the tick by a key, and then moves the focus, before the change is saved. */
+    const change = async (other?: Locator) => {
+      const used = !(await tick.isChecked());
+      await tick.focus();
+      await page.keyboard.press("Space");
+      if (other !== undefined) {
+        await other.focus();
+        expect(await tick.isDisabled()).toBe(true);
+      }
+      await until(
+        () => tick.isChecked(),
+        (now) => now === used,
+        "the tick",
+      );
+      await until(() => tick.isEnabled(), Boolean, "the saved tick");
+      expect(await (other ?? tick).evaluate((element) => element === document.activeElement)).toBe(true);
+    };
+    await change();
+    await change(play);
+    await change(stage);
     await page.keyboard.press("Enter");
     await waits(page, 2);
   });
