@@ -5,7 +5,6 @@ import { companions, sourcesIn, together } from "./chunks.mjs";
 import { PEERS, subpaths } from "./manifest.mjs";
 import { report } from "./sizes.mjs";
 import { files, root, step } from "./step.mjs";
-import { stripDocs } from "./strip-docs.mjs";
 import { textOf } from "./wasm-bytes.mjs";
 
 const SUBPATHS = subpaths();
@@ -73,6 +72,7 @@ export async function bundle() {
   ];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
+    const { stripDocs } = await import("./strip-docs.mjs");
     removeOld();
     // All entries are built together, so that a class that two entries need is in one shared chunk.
     const split = { splitting: true, chunkNames: "chunks/[name]-[hash]", mainFields: ["module", "main"] };
