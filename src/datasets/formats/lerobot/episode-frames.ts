@@ -7,6 +7,7 @@ import { isLazy } from "../../model/lazy-column.ts";
 import type { LeafEntry } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, slicedColumn } from "../../model/step-columns.ts";
+import type { EncodePng } from "../images/png-encoder.ts";
 import { lazyPieces } from "../parquet/joined-pieces.ts";
 import { joined } from "../parquet/table.ts";
 import { rowOf } from "../parquet/table-writer.ts";
@@ -14,9 +15,6 @@ import { columnLeaf } from "./feature-columns.ts";
 import type { FrameSchema, OutputFeature } from "./features.ts";
 import { type FeatureStatistics, ofNumbers, PixelCounts } from "./statistics.ts";
 import type { VideoWriter } from "./video.ts";
-
-/** A function that encodes pixels as PNG. */
-export type EncodePng = (data: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 /** The frames of an episode and their statistics. */
 export interface EpisodeData {

@@ -6,6 +6,7 @@ import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { mustBeAbout } from "../about.ts";
 import { type Camera, type Films, filmReferences } from "../film-references.ts";
+import { loadEncodePng } from "../images/png-encoder.ts";
 import { parseJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { Losses } from "../sinks/losses.ts";
@@ -14,7 +15,6 @@ import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
 import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { DatasetWriter, type LeRobotSettings } from "./dataset-writer.ts";
-import type { EncodePng } from "./episode-frames.ts";
 import { createFrameSchema } from "./features.ts";
 import { CHUNK_FILES, chunkOf } from "./file-paths.ts";
 import { checkFilmRate } from "./film-copies.ts";
@@ -124,9 +124,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
     if (schema.timestamp === undefined && videos.length === 0 && leavesOf(stepSpec).some(({ path }) => path === "timestamp"))
       losses.add("timestamp", "LeRobot requires float seconds. The times are computed from fps instead. Convert the leaf with castLeaves");
     losses.check(all.strict);
-    const encodePng: EncodePng = schema.features.some(({ kind }) => kind === "image")
-      ? (await import("../images/encode-png.ts")).encodePng
-      : throwUnexpectedImage;
+    const encodePng = await loadEncodePng(schema.features.some(({ kind }) => kind === "image"));
     writer = await DatasetWriter.of(staging, { ...all, stepSpec, metadataSpec: about, sourceMetadata: metadataSpec, schema, encodePng, losses });
     for await (const episode of episodes) await writer.add(episode);
     return await writer.finish(existing);
@@ -136,10 +134,6 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
   } finally {
     await close();
   }
-}
-
-function throwUnexpectedImage(): never {
-  throw new Error("the dataset has no images to encode");
 }
 
 /** Lists the files of an existing dataset, which a new dataset replaces. */

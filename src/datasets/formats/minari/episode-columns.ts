@@ -4,11 +4,10 @@ import { fold, setPart } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import type { EncodePng } from "../images/png-encoder.ts";
 import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
 import { type ColumnRows, rowOf } from "../parquet/table-writer.ts";
 import { isEncodable, isImage } from "./spaces.ts";
-
-export type EncodePng = (data: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 /** Converts observations, actions or infos to a column. */
 export class ColumnGroup {

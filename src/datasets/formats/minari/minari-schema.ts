@@ -6,10 +6,11 @@ import { leavesOf, withoutEmptyGroups } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { About } from "../about.ts";
+import type { EncodePng } from "../images/png-encoder.ts";
 import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
 import { type ColumnRows, encodingOf, rowOf } from "../parquet/table-writer.ts";
 import type { Losses } from "../sinks/losses.ts";
-import { ColumnGroup, type EncodePng } from "./episode-columns.ts";
+import { ColumnGroup } from "./episode-columns.ts";
 import { spaceWithBounds } from "./known-about.ts";
 import { checkLeaves, isEncodable, isImage, spaceText, ValueSummary } from "./spaces.ts";
 

@@ -10,6 +10,7 @@ import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { mustBeAbout } from "../about.ts";
 import { addFilmLosses } from "../film-references.ts";
+import { loadEncodePng } from "../images/png-encoder.ts";
 import { pythonJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type ParquetPackage, rowOf, TableWriter } from "../parquet/table-writer.ts";
@@ -89,7 +90,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
     throw new RldsError("IO", "the folder is not empty. Pass overwrite: true to replace the dataset in it", { file: `${folder.name}/${path}` });
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
-    const schema = new MinariSchema(stepSpec, (await import("../images/encode-png.ts")).encodePng);
+    const schema = new MinariSchema(stepSpec, await loadEncodePng(true));
     const losses = new Losses();
     schema.addLosses(losses);
     addFilmLosses(losses, stepSpec);

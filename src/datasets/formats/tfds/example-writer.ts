@@ -2,11 +2,9 @@
 import { isFloat } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import type { EncodePng } from "../images/png-encoder.ts";
 import type { OutputLeaf } from "./feature-config.ts";
 import { MessageParts } from "./message-parts.ts";
-
-/** A function that encodes an image as PNG. */
-export type EncodePng = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 export interface OutputColumn {
   readonly name: string;

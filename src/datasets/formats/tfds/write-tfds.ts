@@ -11,13 +11,14 @@ import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { mustBeAbout } from "../about.ts";
 import { addFilmLosses } from "../film-references.ts";
+import { loadEncodePng } from "../images/png-encoder.ts";
 import { Losses } from "../sinks/losses.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { type StagedFile, Staging } from "../sinks/staging.ts";
 import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { INFO, METADATA } from "./dataset-info.ts";
-import { type EncodePng, exampleOf } from "./example-writer.ts";
+import { exampleOf } from "./example-writer.ts";
 import { readExistingDataset, sameJson, withSplit } from "./existing-splits.ts";
 import { featuresJson, listOutputLeaves, type OutputLeaf } from "./feature-config.ts";
 import { FEATURES } from "./features.ts";
@@ -114,7 +115,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       throw new RldsError("SPEC_MISMATCH", `the split must have the same features as ${otherSplits.join(", ")} in this dataset. Use another name or version`, {
         file: `${folder.name}/${path}/features.json`,
       });
-    const encodePng: EncodePng = images.size === 0 ? throwUnexpectedImage : (await import("../images/encode-png.ts")).encodePng;
+    const encodePng = await loadEncodePng(images.size > 0);
     const shards: { readonly file: StagedFile; episodes: number }[] = [];
     let [count, steps, bytes, repeated, last] = [0, 0, 0, 0, -1];
     for await (const { steps: episodeSteps, ...metadata } of episodes) {
@@ -174,10 +175,6 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
   } finally {
     await close();
   }
-}
-
-function throwUnexpectedImage(): never {
-  throw new Error("the dataset has no images to encode");
 }
 
 /** Returns whether a file belongs to a dataset of tensorflow_datasets. Other files are not touched. */
