@@ -48,10 +48,14 @@ async function accept() {
   await once(server, "listening");
   const before = resident();
   const actors = fork(fileURLToPath(import.meta.url), ["actors", String(server.address().port)]);
-  await once(actors, "message");
+  const ended = once(actors, "exit").then(([code]) => {
+    throw new Error(`the actors ended with exit code ${code} before they had written all steps`);
+  });
+  const message = () => Promise.race([once(actors, "message"), ended]);
+  await message();
   const idle = resident();
   actors.send("write");
-  await once(actors, "message");
+  await message();
   const busy = resident();
   console.log(JSON.stringify({ idle: (idle - before) / IDLE, busy: (busy - idle) / BUSY }));
   actors.kill();

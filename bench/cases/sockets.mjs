@@ -11,6 +11,9 @@ const { remoteWriter } = await entry("remote");
 /** The number of steps per message when steps are sent in blocks. */
 const BLOCK = 256;
 
+/** The time limit of socket-memory.mjs, which waits for answers that a build without this part of the package does not send. */
+const LIMIT_MS = 120_000;
+
 /** Whether the package `bufferutil` is installed, with which `ws` masks and unmasks messages in C. In each case, all sockets use it, or none does. */
 const hasBufferutil = (() => {
   try {
@@ -78,10 +81,10 @@ let found;
 /** Returns a figure of socket-memory.mjs in KiB. The program runs once for all cases. */
 function resident(which) {
   if (found === undefined) {
-    const { stdout, status } = spawnSync(process.execPath, ["--expose-gc", fileURLToPath(new URL("../socket-memory.mjs", import.meta.url))], {
-      encoding: "utf8",
-    });
-    if (status !== 0) throw new Error(`socket-memory.mjs: exit code ${status}`);
+    const program = fileURLToPath(new URL("../socket-memory.mjs", import.meta.url));
+    const { stdout, stderr, status, signal } = spawnSync(process.execPath, ["--expose-gc", program], { encoding: "utf8", timeout: LIMIT_MS });
+    if (status !== 0)
+      throw new Error(signal ? `socket-memory.mjs did not end in ${LIMIT_MS} ms` : `socket-memory.mjs ended with exit code ${status}: ${stderr}`);
     found = JSON.parse(stdout);
   }
   return found[which] / 1024;
