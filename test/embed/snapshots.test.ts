@@ -237,15 +237,15 @@ describe("entries of packed frames", () => {
 test("another version is refused, and so is what only TypeScript shows", () => {
   const other = WHOLE.slice();
   other[7] = "2".charCodeAt(0);
-  expect(refusal(other)).toMatch(/^UNSUPPORTED: the snapshot must begin with REPRISE1\. Load it with the version/);
+  expect(refusal(other)).toMatch(/^UNSUPPORTED: .*REPRISE1/);
   expect(refusal(new TextEncoder().encode("something else"))).toMatch(/^CORRUPT: .*it does not begin with REPRISE1/);
   const [head] = sectionsIn(WHOLE) as [Section];
   const later = WHOLE.slice();
   const at = Buffer.from(later).indexOf("version") + "version".length;
   new DataView(later.buffer).setFloat64(at + 1, 8, true);
   seal(later, head);
-  expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must have state of version 7, got 8\. Load it with the version of Reprise that wrote it/);
-  expect(refusal(snapshotOf(true))).toMatch(/^UNSUPPORTED: the snapshot has items with columns\. Load it in TypeScript/);
+  expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must .*version 7, got 8\b/);
+  expect(refusal(snapshotOf(true))).toMatch(/^UNSUPPORTED: the snapshot has items with columns/);
 });
 
 describe("a snapshot without an open writer", () => {
@@ -298,40 +298,30 @@ test("a snapshot with another layout of steps, or items with columns, is refused
     expect(numbers.getFloat64(at + 1, true)).not.toBe(value);
     numbers.setFloat64(at + 1, value, true);
     seal(other, head);
-    expect(refusal(other), key).toBe(
-      "UNSUPPORTED: the steps of the snapshot have the layout of another version of Reprise. Load it with the version that wrote it",
-    );
+    expect(refusal(other), key).toMatch(/^UNSUPPORTED: the steps of the snapshot have the layout of another version/);
   }
   const slots = sectionsIn(WHOLE).find(({ kind }) => kind === kinds.SLOTS) as Section;
   const shown = WHOLE.slice();
   // SLOT: the column layout (assembly/persistence/slot.ts) of the first record.
   new DataView(shown.buffer).setUint32(slots.at + 16 + 4 + 20, 65537, true);
   seal(shown, slots);
-  expect(refusal(shown)).toMatch(/^UNSUPPORTED: the snapshot has items with columns\. Load it in TypeScript/);
+  expect(refusal(shown)).toMatch(/^UNSUPPORTED: the snapshot has items with columns/);
 });
 
 test("a snapshot that a Replay is too small for is refused, and the instance goes on", () => {
   const embed = new Embed();
   expect(() => embed.load(WHOLE, "bytes 60000")).toThrowError(/^OUT_OF_MEMORY: /);
-  expect(() => embed.load(WHOLE, "view nothing items")).toThrowError(
-    /^NOT_FOUND: line 1: the table must be described in an earlier line, got "nothing"\. Tables: "memory", "queue"$/,
-  );
+  expect(() => embed.load(WHOLE, "view nothing items")).toThrowError(/^NOT_FOUND: line 1: the table must .*got "nothing"\. Tables: "memory", "queue"$/);
   expect(embed.load(WHOLE).stats(1)[0]).toBe(3);
 });
 
 test("a refusal counts the host's lines, and names the snapshot where it is its own", () => {
   expect(refusal(WHOLE, new Embed(), `# more\n\n${LIMIT}\nview memory items\nview nothing items`)).toMatch(/^NOT_FOUND: line 5: the table must be described/);
-  expect(refusal(WHOLE, new Embed(), `${LIMIT}\nview memory\nview memory items`)).toMatch(
-    /^INVALID: line 2: the kind of the view \(items or transitions\) is required$/,
-  );
+  expect(refusal(WHOLE, new Embed(), `${LIMIT}\nview memory\nview memory items`)).toMatch(/^INVALID: line 2: the kind of the view \(items or transitions\)/);
   const numbered = new Replay({ spec: f32(2), tables: { 12: { maxSize: 1 } } });
-  expect(refusal(new Uint8Array(Buffer.concat([...numbered.snapshot()])))).toBe(
-    'INVALID: the snapshot: the name of a table must not be empty, a whole number or __proto__, got "12"',
-  );
+  expect(refusal(new Uint8Array(Buffer.concat([...numbered.snapshot()])))).toMatch(/^INVALID: the snapshot: the name of a table must not .*got "12"$/);
   const half = new Replay({ spec: { "\ud800": f32(2) }, tables: { t: { maxSize: 1 } } });
-  expect(refusal(new Uint8Array(Buffer.concat([...half.snapshot()])))).toMatch(
-    /^UNSUPPORTED: the snapshot has a name that is not valid UTF-8 \(half a surrogate pair\)/,
-  );
+  expect(refusal(new Uint8Array(Buffer.concat([...half.snapshot()])))).toMatch(/^UNSUPPORTED: the snapshot has a name .*UTF-8/);
 });
 
 test("chunks that are read after a change, or before the first, are refused", () => {

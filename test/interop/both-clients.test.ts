@@ -300,7 +300,7 @@ describe.each(kinds)("$name", (kind) => {
 
     it("a structured writer refuses what no writer takes, another form of step, and what fits no signature", async () => {
       const of = (last: (ref: ReferenceStep<typeof deep>) => Pattern, table: string) => createConfig(patternFromTransform(deep, last), table);
-      expect(() => on.client.structuredWriter([])).toThrow("configs must be an array of at least one config");
+      expect(() => on.client.structuredWriter([])).toThrow(/configs must/);
       const wrong = async () => {
         const writer = on.client.structuredWriter([of((ref) => ({ y: ref.b.slice(-1) }), "signed")]);
         try {

@@ -59,7 +59,7 @@ describe.skipIf(python === undefined)("a real server", () => {
   it("refuses before it sends: no table, another signature, a negative priority", async () => {
     await expect(client.insert({ act: 1 }, { nowhere: 1 })).rejects.toMatchObject({ code: "NOT_FOUND", message: expect.stringContaining(peer.address) });
     await expect(client.insert({ act: 1 }, { signed: 1 })).rejects.toMatchObject({ code: "SPEC_MISMATCH" });
-    await expect(client.insert({ act: 1 }, { prioritized: -1 })).rejects.toThrow("priorities.prioritized must be a finite number >= 0, got -1");
+    await expect(client.insert({ act: 1 }, { prioritized: -1 })).rejects.toThrow(/priorities\.prioritized must .*got -1/);
     await expect(client.mutatePriorities("prioritized", { updates: [[1n, Number.NaN]] })).rejects.toThrow(RangeError);
     // The table is still usable.
     await client.insert({ act: 1 }, { prioritized: 1 }, { timeoutMs: 10_000 });

@@ -39,36 +39,24 @@ test("columns of priorities have one dimension, or the shape of the keys; every 
   const two = (shape: number[], Numbers: typeof Float32Array | typeof Int32Array = Float32Array) => ({ data: new Numbers(6).fill(2), shape });
   const refused = (of: () => unknown, says: RegExp) => expectRefused(replay, of, RangeError, says);
   // Otherwise the priorities would apply to the wrong keys.
-  refused(
-    () => table.updatePriorities({ data: six, shape: [3, 2] }, two([2, 3])),
-    /^priorities must be a column of the keys' shape \[3, 2\], or of one dimension, got a column of shape \[2, 3\]/,
-  );
+  refused(() => table.updatePriorities({ data: six, shape: [3, 2] }, two([2, 3])), /^priorities must .*\[3, 2\].*got a column of shape \[2, 3\]/);
   for (const list of [six, keys, { data: six, shape: [6] }])
-    refused(
-      () => table.updatePriorities(list, two([3, 2])),
-      /^priorities must be a column of one dimension with one number per key, got a column of shape \[3, 2\]/,
-    );
-  refused(() => table.updatePriorities(six, two([3])), /^priorities must be a column whose number of elements matches its shape, \[3\], got /);
-  refused(
-    () => table.updatePriorities({ data: six, shape: [4] }, [1, 1, 1, 1]),
-    /^keys must be a column whose number of elements matches its shape, \[4\], got /,
-  );
-  refused(() => table.delete({ data: six, shape: [-2, -3] }), /^keys must be a column whose number of elements matches its shape, \[-2, -3\], got /);
-  refused(() => table.delete({ data: six, shape: [3] }), /^keys must be a column whose number of elements matches its shape, \[3\], got /);
+    refused(() => table.updatePriorities(list, two([3, 2])), /^priorities must .*got a column of shape \[3, 2\]/);
+  refused(() => table.updatePriorities(six, two([3])), /^priorities must .*\[3\], got /);
+  refused(() => table.updatePriorities({ data: six, shape: [4] }, [1, 1, 1, 1]), /^keys must .*\[4\], got /);
+  refused(() => table.delete({ data: six, shape: [-2, -3] }), /^keys must .*\[-2, -3\], got /);
+  refused(() => table.delete({ data: six, shape: [3] }), /^keys must .*\[3\], got /);
   for (const shape of [[6], [6, 1], [1, 6, 1]]) expect(table.updatePriorities(six, two(shape))).toBe(6);
   expect(table.updatePriorities({ data: six, shape: [3, 1, 2] }, two([3, 2], Int32Array))).toBe(6);
   const client = new LocalClient(replay);
-  refused(
-    () => client.mutatePriorities("t", { deletes: { data: six, shape: [2] } as never }),
-    /^deletes must be a column whose number of elements matches its shape/,
-  );
+  refused(() => client.mutatePriorities("t", { deletes: { data: six, shape: [2] } as never }), /^deletes must/);
   const mix = mixture([{ from: table, share: 1 }]);
   const batch = mix.sample(6);
-  refused(() => mix.updatePriorities(batch, two([3, 2])), /^priorities must be a column of one dimension/);
+  refused(() => mix.updatePriorities(batch, two([3, 2])), /^priorities must/);
   const buffer = new PrioritizedReplayBuffer(4, { seed: 1 });
   for (let k = 0; k < 4; k++) buffer.append({ state: [k], action: k, reward: 0, nextState: [k + 1] });
   buffer.sample(2);
-  expect(() => buffer.updateErrors({ data: new Float32Array([1, 2, 3, 4]), shape: [2, 2] })).toThrow(/^errors must be a column of one dimension/);
+  expect(() => buffer.updateErrors({ data: new Float32Array([1, 2, 3, 4]), shape: [2, 2] })).toThrow(/^errors must/);
   expect(buffer.updateErrors({ data: new Float32Array([1, 2]), shape: [2, 1] })).toBe(2);
 });
 
@@ -103,13 +91,7 @@ test.runIf(whole)("above 2^24 a Float32Array would name other items", () => {
   const table = replay.table("t");
   const { keys } = table.sample(4, { replacement: false }).info;
   expect(Math.max(...keys)).toBeGreaterThan(2 ** 24);
-  expectRefused(
-    replay,
-    () => table.updatePriorities(Float32Array.from(keys), [1, 2, 3, 4]),
-    TypeError,
-    /^keys must be an array of numbers, or a Float64Array/,
-    /Float32Array\(4\)/,
-  );
+  expectRefused(replay, () => table.updatePriorities(Float32Array.from(keys), [1, 2, 3, 4]), TypeError, /^keys must .*Float64Array/, /Float32Array\(4\)/);
   expect(table.updatePriorities(keys, [1, 2, 3, 4])).toBe(4);
 });
 
@@ -117,7 +99,7 @@ describe("keys of a table", () => {
   test.each(NARROW.map((kind) => [kind.name, kind] as const))("are no %s", (name, Kind) => {
     const { replay, table } = filled();
     const narrow = new Kind([1, 2]) as never;
-    const says = [/^keys must be an array of numbers, or a Float64Array such as batch\.keys \([A-Z]\w+ loses bits/, new RegExp(`got ${name}\\(2\\)`)];
+    const says = [/^keys must .*Float64Array.*batch\.keys \([A-Z]\w+ loses bits/, new RegExp(`got ${name}\\(2\\)`)];
     expectRefused(replay, () => table.updatePriorities(narrow, [1, 1]), TypeError, ...says);
     expectRefused(replay, () => table.delete(narrow), TypeError, ...says);
     expectRefused(replay, () => table.delete(new Kind([]) as never), TypeError, ...says.slice(0, 1));
@@ -129,15 +111,10 @@ describe("keys of a table", () => {
     for (const given of [mixed, Float64Array.from(mixed)]) {
       const told = errorOf(() => table.updatePriorities(given, new Float64Array(mixed.length).fill(9)));
       expect(told.message).toContain(says);
-      expectRefused(
-        replay,
-        () => table.updatePriorities(given, new Float64Array(mixed.length).fill(9)),
-        RangeError,
-        /^keys must be whole numbers from 0 to 2\^53 - 1/,
-      );
-      expectRefused(replay, () => table.delete(given), RangeError, /^keys must be whole numbers from 0 to 2\^53 - 1/);
+      expectRefused(replay, () => table.updatePriorities(given, new Float64Array(mixed.length).fill(9)), RangeError, /^keys must .*2\^53/);
+      expectRefused(replay, () => table.delete(given), RangeError, /^keys must .*2\^53/);
     }
-    for (const key of wrong) if (key !== 7) expectRefused(replay, () => table.explain(key), RangeError, /^key must be a whole number from 0 to 2\^53 - 1/);
+    for (const key of wrong) if (key !== 7) expectRefused(replay, () => table.explain(key), RangeError, /^key must .*2\^53/);
   });
 
   test("that are stale are skipped, and 0 is one", () => {
@@ -151,26 +128,21 @@ describe("keys of a table", () => {
   test("of a whole batch in the place of its keys: the message says where they are", () => {
     const { replay, table } = filled();
     const batch = table.sample(2);
-    expectRefused(replay, () => table.updatePriorities(batch as never, [1, 1]), TypeError, /^keys must be an array of numbers, such as batch\.info\.keys/);
+    expectRefused(replay, () => table.updatePriorities(batch as never, [1, 1]), TypeError, /^keys must .*batch\.info\.keys/);
     expectRefused(replay, () => table.delete(batch as never), TypeError, /batch\.info\.keys/);
-    expectRefused(replay, () => table.updatePriorities(batch.info as never, [1, 1]), TypeError, /^keys must be an array of numbers, such as batch\.keys/);
+    expectRefused(replay, () => table.updatePriorities(batch.info as never, [1, 1]), TypeError, /^keys must .*batch\.keys/);
     const roles = new Replay({ spec: { observation: i32(), action: i32(), reward: i32() }, tables: { t: { maxSize: 8, sampler: prioritized() } } });
     const writer = roles.writer({ items: [{ table: "t", nStep: 1 }] });
     for (let i = 0; i < 4; i++) writer.append({ observation: i, action: 0, reward: 0 });
     const transitions = roles.table("t").transitions({ gamma: 1 }).sample(2);
-    expectRefused(
-      roles,
-      () => roles.table("t").updatePriorities(transitions as never, [1, 1]),
-      TypeError,
-      /^keys must be an array of numbers, such as batch\.keys/,
-    );
+    expectRefused(roles, () => roles.table("t").updatePriorities(transitions as never, [1, 1]), TypeError, /^keys must .*batch\.keys/);
   });
 });
 
 describe("keys of a client", () => {
   const cases: [string, object, typeof TypeError | typeof RangeError, RegExp][] = [
-    ["deletes that lose bits", { deletes: new Float32Array([1]) }, TypeError, /^deletes must be an array of numbers, or a Float64Array/],
-    ["deletes that wrap", { deletes: new Uint32Array([1]) }, TypeError, /^deletes must be an array of numbers, or a Float64Array/],
+    ["deletes that lose bits", { deletes: new Float32Array([1]) }, TypeError, /^deletes must .*Float64Array/],
+    ["deletes that wrap", { deletes: new Uint32Array([1]) }, TypeError, /^deletes must .*Float64Array/],
     ["deletes that are no keys", { deletes: [1, 1.5, Number.NaN, -1] }, RangeError, /^deletes must be .*, got 1\.5 at deletes\[1\] \(3 values/],
     ["bigints that are no keys", { deletes: [-1n, 2n ** 64n] }, RangeError, /got -1n at deletes\[0\] \(2 values/],
     [
@@ -212,7 +184,7 @@ describe("keys of a client", () => {
     const local = new LocalClient(replay);
     const narrow = new Float32Array([1]);
     const direct = new ReverbReplayBuffer(spec, { tableName: "t", client: replay } as never);
-    expectRefused(replay, () => direct.updatePriorities(narrow, [1]), TypeError, /^keys must be an array of numbers, or a Float64Array/);
+    expectRefused(replay, () => direct.updatePriorities(narrow, [1]), TypeError, /^keys must .*Float64Array/);
     expectRefused(replay, () => direct.updatePriorities([1.5], [1]), RangeError, /^keys must be whole numbers/);
     const far = {
       serverInfo: () => local.serverInfo(),
@@ -221,7 +193,7 @@ describe("keys of a client", () => {
     };
     const buffer = new ReverbReplayBuffer(spec, { tableName: "t", client: far } as never);
     const error = (list: ArrayLike<number>) => errorOf(() => buffer.updatePriorities(list as never, [1]) as never);
-    expectError(error(narrow), TypeError, /^keys must be an array of numbers, or a Float64Array/);
+    expectError(error(narrow), TypeError, /^keys must .*Float64Array/);
     expectError(error([Number.NaN]), RangeError, /^keys must be whole numbers.*, got NaN at keys\[0\]/);
   });
 });
@@ -233,7 +205,7 @@ test("keys of a PFRL buffer", () => {
   expectError(
     errorOf(() => buffer.updateErrors([1], new Float32Array([1]))),
     TypeError,
-    /^keys must be an array of numbers, or a Float64Array/,
+    /^keys must .*Float64Array/,
   );
   const { keys } = buffer.priorities();
   expectError(

@@ -119,8 +119,7 @@ test("the leaf has one number per step", () => {
   const spec = { frames: shared("f", u8(4)), name: text({ maxBytes: 8 }), value: f32(), pair: f32(2) };
   const replay = new Replay({ spec, tables: { t: { maxSize: 9 } } });
   const make = (leaf: unknown) => () => replay.writer({ items: [{ table: "t", length: 1, priority: { leaf } as never }] });
-  for (const leaf of ["frames", "name", "pair"])
-    expectError(errorOf(make(leaf)), "SPEC_MISMATCH", /items\[0\]\.priority\.leaf must be an unshared leaf with one number per step/);
+  for (const leaf of ["frames", "name", "pair"]) expectError(errorOf(make(leaf)), "SPEC_MISMATCH", /items\[0\]\.priority\.leaf must/);
   expectError(errorOf(make("missing")), "NOT_FOUND", /items\[0\]\.priority\.leaf/);
   expect(() => replay.writer({ items: [{ table: "t", length: 1, priority: { leaf: "value", of: 1 } as never }] })).toThrowError(TypeError);
   expect(() => replay.writer({ items: [{ table: "t", length: 1, priority: "min" as never }] })).toThrowError(TypeError);

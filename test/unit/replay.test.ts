@@ -33,7 +33,7 @@ test("a seed is one of 64 bits wherever it is given", async () => {
       expectError(
         errorOf(() => make(seed)),
         RangeError,
-        /^seed must be a whole number from 0 to 2\^53 - 1, or a bigint/,
+        /^seed must .*2\^53/,
       );
     await expect(Replay.open({ dir: memory(), spec, seed })).rejects.toThrow(RangeError);
   }
@@ -61,7 +61,7 @@ test("a Replay's options are checked", () => {
     [{ ...good, seed: "1" }, TypeError, /^seed must/, /"1"/],
     [{ ...good, seed: Number.NaN }, RangeError, /^seed must/, /NaN/],
     [{ ...good, seed: Number.POSITIVE_INFINITY }, RangeError, /^seed must/, /Infinity/],
-    [{ ...good, seed: 2 ** 53 }, RangeError, /^seed must/, /or a bigint from 0n to 2n \*\* 64n - 1n, got 9007199254740992/],
+    [{ ...good, seed: 2 ** 53 }, RangeError, /^seed must/, / got 9007199254740992/],
     [{ ...good, seed: -1n }, RangeError, /^seed must/, /got -1n/],
     [{ ...good, seed: 2n ** 64n }, RangeError, /^seed must/, /got 18446744073709551616n/],
     [{ ...good, seed: null }, TypeError, /^seed must/, /got null/],
@@ -258,6 +258,6 @@ test("without tables steps live in the windows of writers", () => {
     const writer = replay.writer({ keep: 3 });
     for (let x = 0; x < 5; x++) writer.append({ x });
     expect([replay.stats().steps, writer.length, replay.tables]).toEqual([3, 3, {}]);
-    expectRefused(replay, () => replay.table("t" as never), "NOT_FOUND", /^table must be the name of a table, but the Replay has no tables, got "t"/);
+    expectRefused(replay, () => replay.table("t" as never), "NOT_FOUND", /^table must .*got "t"/);
   }
 });

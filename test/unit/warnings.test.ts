@@ -46,7 +46,7 @@ test("logger is console.warn, a function, an object with warn, or nobody", () =>
   expect(warn).toHaveBeenCalledTimes(2);
   expect(errorOf(() => new Replay({ ...options, logger: {} as never }))).toMatchObject({
     name: "TypeError",
-    message: "logger must be a function, an object with a method warn (such as console), or null, got an object without keys",
+    message: expect.stringMatching(/^logger must .*got an object without keys/),
   });
 });
 

@@ -91,7 +91,9 @@ test("many batches leave no array behind, consumed by a compiled function or dis
 test("an integer beyond 32 bits is refused by its path, and no array is left behind", () => {
   const made: np.Array[] = [];
   const numpy = { array: (...args: Parameters<typeof np.array>) => made[made.push(np.array(...args)) - 1] as np.Array };
-  expect(() => arrays(numpy, TOO_BIG)).toThrow(new RangeError("b.0[1] must be an int32, from -2^31 to 2^31 - 1, got 2147483648n"));
+  expect(() => arrays(numpy, TOO_BIG)).toThrow(
+    expect.objectContaining({ name: "RangeError", message: expect.stringMatching(/^b\.0\[1\] must .*got 2147483648n/) }),
+  );
   expect(made.map(({ refCount }) => refCount)).toEqual([0]);
 });
 

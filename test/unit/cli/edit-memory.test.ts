@@ -135,7 +135,7 @@ describe("a snapshot", () => {
       [["--max-size", "memory=1000000000000"], /tables\.memory\.maxSize must be/],
       [["--max-size", "memory=60000000"], /would need \d+ bytes, but the limit of the Replay is \d+\. .*--max-size$/m],
       [["--max-size", "memory=-1"], /a whole number >= 1, got "memory=-1"/],
-      [["--max-times-sampled", "memory=0"], /--max-times-sampled requires TABLE=DRAWS, where DRAWS is a whole number >= 1/],
+      [["--max-times-sampled", "memory=0"], /--max-times-sampled requires TABLE=DRAWS/],
       [["--rate-limiter", "nothing=minSize:4"], /there is no table "nothing"/],
       [["--rate-limiter", "memory=best:4"], /one of minSize:ITEMS, sampleToInsertRatio:RATIO,ITEMS,BUFFER, queue:ITEMS/],
       [["--rate-limiter", "memory=toString:4"], /--rate-limiter requires TABLE=KIND/],

@@ -143,9 +143,8 @@ describe("the target", () => {
     const path = join(folder, "a-v0");
     const before = [filesOf(path), await contentOf(path, { infos: true })] as const;
     const { line } = await failure(2, "edit", path, path, "--overwrite", "--drop-episodes", "0");
-    expect(line).toContain(
-      `infos of ${path} would be deleted, because they are not read. Pass another OUT, or one of these options: --open infos=true reads them, --open infos=false deletes them`,
-    );
+    expect(line).toContain(`infos of ${path} would be deleted`);
+    expect(line).toMatch(/--open infos=true .*--open infos=false /);
     expect(filesOf(path)).toEqual(before[0]);
     await document("edit", path, path, "--overwrite", "--drop-episodes", "0", "--open", "infos=true");
     expect((await contentOf(path, { infos: true })).episodes.map(({ steps }) => steps)).toEqual(before[1].episodes.slice(1).map(({ steps }) => steps));
@@ -216,7 +215,7 @@ describe("the target", () => {
     mkdirSync(dirname(pipe), { recursive: true });
     execFileSync("mkfifo", [pipe]);
     const { error } = await failure(1, "edit", path, pipe, "--overwrite");
-    expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("the path is a pipe or a device, which would be replaced") });
+    expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("is a pipe or a device") });
     expect(statSync(pipe).isFIFO()).toBe(true);
   });
 

@@ -261,17 +261,17 @@ describe("options", () => {
 describe("wrong usage", () => {
   test.each([
     [["--cast", "action"], "--cast requires LEAF=DTYPE"],
-    [["--cast", "nothing=f32"], "a path in --cast must be a leaf of the steps"],
+    [["--cast", "nothing=f32"], "a path in --cast must"],
     [["--episodes", "9-3"], "--episodes must be"],
-    [["--drop-episodes", "40"], "--drop-episodes must be episode numbers in 0 … 39, got 40"],
-    [["--where", "nothing > 1"], "--where must be a condition on one of return, length"],
+    [["--drop-episodes", "40"], "--drop-episodes must"],
+    [["--where", "nothing > 1"], "--where must"],
     [["--split-into", "train=0.5"], "--split-into writes several datasets"],
     [["--seed", "1"], "--seed requires --split-into"],
     [["--source-fps", "1"], "--source-fps requires --resample-fps"],
     [["--resample-fps", "10"], "--resample-fps needs the times of the steps"],
-    [["--swap-channels", "action"], "a path in --swap-channels must be an image"],
+    [["--swap-channels", "action"], "a path in --swap-channels must"],
     [["--task", "a", "--task", "b"], "--task is set 2 times"],
-    [["--task", "40=a"], "--task must be episode numbers in 0 … 39, got 40"],
+    [["--task", "40=a"], "--task must"],
     [["--fps", "10"], "--fps works only with LeRobot"],
     [["--without", "nothing"], "--without must name columns"],
   ])("%j", async (options, message) => {

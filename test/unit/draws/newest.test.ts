@@ -197,8 +197,8 @@ describe("the newest items alone", () => {
     [{ newest: 0 }, RangeError, /^among\.newest must be an integer in 1 … 4294967295/],
     [{ newest: -1 }, RangeError, /^among\.newest must be/],
     [{ newest: 1.5 }, TypeError, /^among\.newest must be an integer/],
-    [{ oldest: "3" }, TypeError, /^among\.oldest must be a number of items, or \{ share: 0\.1 \}/],
-    [{ newest: { share: 0 } }, RangeError, /^among\.newest\.share must be a number above 0 and at most 1, got 0/],
+    [{ oldest: "3" }, TypeError, /^among\.oldest must .*0\.1/],
+    [{ newest: { share: 0 } }, RangeError, /^among\.newest\.share must .*got 0/],
     [{ newest: { share: 1.01 } }, RangeError, /^among\.newest\.share must/],
     [{ oldest: { share: Number.NaN } }, RangeError, /^among\.oldest\.share must/],
     [{ newest: { share: "1" } }, TypeError, /^among\.newest\.share must/],
@@ -234,7 +234,7 @@ describe("recency", () => {
     expectError(
       errorOf(() => new Replay({ spec: u32(), tables: { t: { maxSize: 4, remover: recency() } } })),
       RangeError,
-      /^tables\.t\.remover must be a remover such as fifo\(\), .*recency/,
+      /^tables\.t\.remover must .*fifo\(\)/,
     );
     for (const exponent of [-1, 33, Number.NaN])
       expectError(

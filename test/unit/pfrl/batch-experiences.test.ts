@@ -65,12 +65,7 @@ describe("a list", () => {
 
   test.each<[string, () => unknown, typeof TypeError | typeof RangeError, RegExp]>([
     ["a next state of null", () => batchExperiences([[one({ nextState: null })]], { gamma: 1 }), TypeError, /^nextState /],
-    [
-      "states that differ in form",
-      () => batchExperiences([[one()], [one({ state: [1] })]], { gamma: 1 }),
-      TypeError,
-      /state of item 1 must be .*, as in the first item/,
-    ],
+    ["states that differ in form", () => batchExperiences([[one()], [one({ state: [1] })]], { gamma: 1 }), TypeError, /state of item 1 must/],
     ["nothing", () => batchExperiences([], { gamma: 1 }), RangeError, /at least one/],
     ["no list", () => batchExperiences([one()] as never, { gamma: 1 }), TypeError, /experiences\[0\] must be a list/],
     ["what is no sample", () => batchExperiences({} as never, { gamma: 1 }), TypeError, /a batch from sample/],

@@ -44,7 +44,7 @@ describe("arguments", () => {
     ["too many", () => new ReplayBuffer(5, 2, 3 as never), TypeError, /at most capacity, numSteps/],
     ["alpha below 0", () => new PrioritizedReplayBuffer({ alpha: -0.1 }), RangeError, /alpha must be a finite number >= 0/],
     ["beta0 above 1", () => new PrioritizedReplayBuffer({ beta0: 1.01 }), RangeError, /beta0/],
-    ["no betaSteps", () => new PrioritizedReplayBuffer({ betaSteps: 0 }), RangeError, /betaSteps must be a number above 0, or null/],
+    ["no betaSteps", () => new PrioritizedReplayBuffer({ betaSteps: 0 }), RangeError, /betaSteps must/],
     ["another normalizeByMax", () => new PrioritizedReplayBuffer({ normalizeByMax: "max" as never }), RangeError, /normalizeByMax must be true, false/],
     ["a number for true", () => new PrioritizedReplayBuffer({ normalizeByMax: 1 as never }), TypeError, /normalizeByMax/],
     ["NaN for a bound", () => new PrioritizedReplayBuffer({ errorMin: Number.NaN }), RangeError, /errorMin/],

@@ -11,7 +11,7 @@ function disk() {
 }
 
 describe.each(["always", "manual"] as const)("a failed sync (%j)", (durability) => {
-  const LAST = /The state of the disk is unknown. Open the directory again/;
+  const LAST = /The state of the disk is unknown/;
 
   test("ends the log: every later call is refused and does nothing, and what is in memory can be drawn and saved", async () => {
     const { fails, dir } = disk();

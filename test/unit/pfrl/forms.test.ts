@@ -112,7 +112,7 @@ test("dtypes decides what plain numbers become; without it states and next state
   expect([made.state.data, made.nextState.data, made.action.data]).toEqual([Float64Array.of(0), Float64Array.of(0.5), BigInt64Array.of(0n)]);
   const chosen = batchExperiences([item], { gamma: 1, dtypes: { state: "f32", action: "i32" } });
   expect([chosen.state.data, chosen.action.data]).toEqual([Float32Array.of(0), Int32Array.of(0)]);
-  expect(() => batchExperiences([item], { gamma: 1, dtypes: { state: "u8" } })).toThrow(/^nextState must be a number that fits in u8, got 0\.5/);
+  expect(() => batchExperiences([item], { gamma: 1, dtypes: { state: "u8" } })).toThrow(/^nextState must .*got 0\.5/);
   expect(() => batchExperiences([item], { gamma: 1, dtypes: { state: "bool" as never } })).toThrow(RangeError);
 });
 

@@ -132,7 +132,7 @@ describe("specs", () => {
     ["of a reward without a shape", { reward: { dtype: "f32" } }, TypeError, /^shape of reward is required: an array/],
     ["of null extras", { extras: null }, TypeError, /^spec\.extras must be an object/],
     ["of an extra that is null", { extras: { h: null } }, TypeError, /^spec\.extras\.h must be a leaf/],
-    ["that is a circle", { extras: { h: circle } }, RangeError, /^spec\.extras\.h\.again\S* must be nested at most 64 levels deep/],
+    ["that is a circle", { extras: { h: circle } }, RangeError, /^spec\.extras\.h\.again\S* must .*64/],
   ])("%s", (_, wrong, kind, says) => {
     const leaf = { dtype: "f32", shape: [2] };
     expectError(

@@ -63,8 +63,7 @@ test.each<[string, unknown]>([
   ["a typed array", Int32Array.of(3)],
 ])("an envId is found again by itself: %s is not", (_, envId) => {
   for (const buffer of [new ReplayBuffer({ numSteps: 3 }), new EpisodicReplayBuffer()]) {
-    for (const call of [() => buffer.append(step(0, { envId })), () => buffer.stopCurrentEpisode(envId)])
-      expectError(errorOf(call), TypeError, /envId must be a value that stays equal between calls, such as a number or a string, got/);
+    for (const call of [() => buffer.append(step(0, { envId })), () => buffer.stopCurrentEpisode(envId)]) expectError(errorOf(call), TypeError, /envId must/);
     expect(buffer.running().size).toBe(0);
     const env = { of: "mine" };
     buffer.append(step(0, { envId: env }));
@@ -219,7 +218,7 @@ test("betaSteps may be without end: beta stays, as with null", () => {
       expectError(
         errorOf(() => make({ betaSteps })),
         RangeError,
-        /betaSteps must be a number above 0, or null, got/,
+        /betaSteps must/,
       );
     expectError(
       errorOf(() => make({ betaSteps: "many" })),

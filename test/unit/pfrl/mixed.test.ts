@@ -159,7 +159,7 @@ describe("extras that differ", () => {
     expectError(
       errorOf(() => refuses.load({ directory, file: "f" })),
       "SPEC_MISMATCH",
-      /extras must be the extras of the spec \(note\)/,
+      /extras must .*\(note\)/,
     );
     expect([...refuses.sample(1, LIST)].map(([one]) => one?.state)).toEqual([7]);
   });

@@ -349,7 +349,7 @@ test("a logger is told what was loaded, trimmed and repaired", () => {
   expectError(
     errorOf(() => new PersistentReplayBuffer(memory(), 3, { logger: {} as never })),
     TypeError,
-    /logger must be a function, an object with a method warn \(such as console\), or null/,
+    /logger must .*\(such as console\)/,
   );
 });
 
@@ -373,7 +373,7 @@ describe("open, in pieces", () => {
 });
 
 test.each<[string, () => unknown, Parameters<typeof expectError>[1], RegExp]>([
-  ["no directory", () => new PersistentReplayBuffer(3 as never, 5), TypeError, /dirname must be the path of a directory/],
+  ["no directory", () => new PersistentReplayBuffer(3 as never, 5), TypeError, /dirname must/],
   ["a capacity of none", () => new PersistentReplayBuffer(memory(), 0), RangeError, /capacity must be an integer in 1 … \d+/],
   ["another retain", () => new PersistentReplayBuffer(memory(), 5, { retain: "some" as never }), RangeError, /retain must be "capacity" or "all"/],
   ["a name that is none", () => new PersistentReplayBuffer(memory(), 5, { path: 1 } as never), TypeError, /no option "path"/],

@@ -58,7 +58,7 @@ describe("batchRecurrentExperiences", () => {
     expectError(
       errorOf(() => call(ops[1] as never)),
       RangeError,
-      /experiences must be sorted with the longest episode first/,
+      /experiences must/,
     );
   });
 
@@ -122,12 +122,7 @@ describe("batchRecurrentExperiences", () => {
   });
 
   test.each<[string, () => unknown, typeof TypeError | typeof RangeError, RegExp]>([
-    [
-      "a batch",
-      () => batchRecurrentExperiences({} as never, { gamma }),
-      TypeError,
-      /experiences must be a list of episodes, such as the result of sampleEpisodes\(n, maxLength, \{ form: "list" \}\)/,
-    ],
+    ["a batch", () => batchRecurrentExperiences({} as never, { gamma }), TypeError, /experiences must .*sampleEpisodes\(n, maxLength, \{ form: "list" \}\)/],
     ["nothing", () => batchRecurrentExperiences([], { gamma }), RangeError, /at least one/],
     [
       "no recurrent state",

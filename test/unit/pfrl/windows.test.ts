@@ -61,7 +61,7 @@ test("a batch from before is too short for the items that came", () => {
   expectError(
     errorOf(() => buffer.sample(4, { into: batch })),
     RangeError,
-    /into must be a batch of 4 items of up to 3 steps, got a batch of 4 items of up to 1 step/,
+    /into must .*got a batch of 4 items of up to 1 step/,
   );
   expect(buffer.sample(4).reward.shape).toEqual([4, 3]);
   // The loaded file replaces the longer items, so the windows are short again.

@@ -65,7 +65,7 @@ describe("steps that are none", () => {
       ],
       /^CORRUPT: observation\/image has 11 bytes of pixels instead of 12/,
     ],
-    ["a frame of a camera that there is not", [[RECORDED_FRAME, 9, FRAME], ...STEP], /^CORRUPT: the camera of a frame must be in 0 … 0, got 9/],
+    ["a frame of a camera that there is not", [[RECORDED_FRAME, 9, FRAME], ...STEP], /^CORRUPT: the camera of a frame must .*got 9/],
     [
       "a short row",
       [
@@ -125,11 +125,7 @@ describe("steps that are none", () => {
 describe("an order that nobody recorded", () => {
   const none: Section = [RECORDED_INDEX, 1, new Contents().bytes()];
   test.each<readonly [string, readonly Section[], RegExp]>([
-    [
-      "an episode is left out",
-      [...STEP, [RECORDED_FINAL, 2, ROW]],
-      /^CORRUPT: the recording is inconsistent: the next step must belong to episode 1, got a step of episode 2/,
-    ],
+    ["an episode is left out", [...STEP, [RECORDED_FINAL, 2, ROW]], /^CORRUPT: .*must .*episode 1, got a step of episode 2/],
     [
       "an episode comes back",
       [...STEP, [RECORDED_END, 0, END], [RECORDED_STEP, 0, ROW]],

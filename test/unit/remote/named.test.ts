@@ -43,7 +43,7 @@ describe("acceptWriter with a name", () => {
     const { writer, accepted } = await met(replay);
     const [here, there] = ends();
     const both = await Promise.all([replay.acceptWriter(here, accept), remoteWriter(there, { spec })].map(errorFrom));
-    for (const error of both) expectError(error, "OUT_OF_TURN", /name must be unique among the open writers of this run, got "actor"/);
+    for (const error of both) expectError(error, "OUT_OF_TURN", /name must .*got "actor"/);
     expect(replay.writers.length).toBe(1);
     await writer.close();
     expect((await accepted.closed).how).toBe("left");

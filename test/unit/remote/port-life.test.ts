@@ -97,7 +97,7 @@ describe("a handshake", () => {
   test("refuses what is no port, and wrong options", async () => {
     const replay = new Replay(options);
     const [here, there] = ends();
-    expectError(await errorFrom(replay.acceptWriter({} as never)), TypeError, /port must be a MessagePort, a Worker, a WebSocket, or a ByteChannel/);
+    expectError(await errorFrom(replay.acceptWriter({} as never)), TypeError, /port must/);
     expectError(await errorFrom(remoteWriter(null as never, { spec })), TypeError, /port/);
     expectError(await errorFrom(replay.acceptWriter(here, { items: [{ table: "no" as never, length: 1 }] })), "NOT_FOUND", /"no"/);
     expectError(await errorFrom(replay.acceptWriter(here, { lanes: 2 } as never)), TypeError, /lanes/);

@@ -156,7 +156,7 @@ describe.each(CHANNELS)("a writer across a %s", (channel) => {
     const { writer, accepted, replay } = await pair({ spec, tables: { t: { maxSize: 9, sampler: prioritized(2) } } });
     await writer.append(stepAt(0));
     writer.createItem("t", { length: 1, priority: 1e300 });
-    expectError(await errorFrom(writer.flush()), RangeError, /^priority must be a finite number >= 0, with a weight/);
+    expectError(await errorFrom(writer.flush()), RangeError, /^priority must/);
     expectError(
       errorOf(() => writer.append(stepAt(1))),
       RangeError,

@@ -22,7 +22,7 @@ async function serve(port?: number): Promise<{ readonly server: GrpcServer; read
 }
 
 it.each([
-  [[], RangeError, "address must be HOST:PORT, or a list of at least one"],
+  [[], RangeError, /address must/],
   [["a:1", "a:1"], RangeError, "address[1] must be"],
   [["a:1", 7], TypeError, "address[1] must be a string"],
   [["a:1", "b"], RangeError, "address[1] must be HOST:PORT"],

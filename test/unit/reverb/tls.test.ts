@@ -74,7 +74,5 @@ it("a server without TLS, asked for it; one with it, asked without", async () =>
 });
 
 it("credentials that are no object", () => {
-  expect(() => new ReverbClient("localhost:1", { credentials: "secret" as never })).toThrow(
-    "credentials must be an object of TLS options, or {} for the defaults",
-  );
+  expect(() => new ReverbClient("localhost:1", { credentials: "secret" as never })).toThrow(/credentials must/);
 });

@@ -18,9 +18,9 @@ it("rules that a server's items cannot keep are UNSUPPORTED, with what to do ins
   expect(of({ nStep: 3, length: undefined })).toThrow(unsupported(/^items\[0\]\.nStep is not supported with a Reverb server.*nStep \+ 1 steps/));
   expect(of({ columns: { x: { leaf: "a" } } })).toThrow(unsupported(/structuredWriter/));
   expect(of({ priority: "max" })).toThrow(unsupported(/Pass a number/));
-  expect(of({ length: 5 })).toThrow("items[0].length must be an integer in 1 … 4, got 5");
+  expect(of({ length: 5 })).toThrow(/items\[0\]\.length must .*1 … 4, got 5/);
   expect(of({ stride: 0 })).toThrow("items[0].stride");
-  expect(of({ priority: -1 })).toThrow("items[0].priority must be a finite number >= 0, got -1");
+  expect(of({ priority: -1 })).toThrow(/items\[0\]\.priority must .*got -1/);
   expect(of({ priority: Number.NaN })).toThrow(RangeError);
   expect(of({ every: 2 })).toThrow("items[0] has no option");
   expect(() => client.writer({ keep: 0 })).toThrow("keep must be");
@@ -32,8 +32,8 @@ it("steps and items of the wrong form change nothing", () => {
   writer.append({ a: 1, b: [1, 2] });
   expect(() => writer.append({ a: 1.5, b: [1, 2] })).toThrow(expect.objectContaining({ code: "INVALID_DATA" }));
   expect(() => writer.append({ a: 1 } as never)).toThrow(/^b is required/);
-  expect(() => writer.createItem("t", { length: 2 })).toThrow("length must be an integer in 1 … 1, got 2");
-  expect(() => writer.createItem("t", { length: 1, priority: -1 })).toThrow("priority must be a finite number >= 0, got -1");
+  expect(() => writer.createItem("t", { length: 2 })).toThrow(/length must .*1 … 1, got 2/);
+  expect(() => writer.createItem("t", { length: 1, priority: -1 })).toThrow(/priority must .*got -1/);
   expect(writer.itemsMade.size).toBe(0);
   writer.close();
   expect(() => writer.append({ a: 1, b: [1, 2] })).toThrow(expect.objectContaining({ code: "CLOSED" }));
@@ -58,13 +58,11 @@ it("a flush that is refused leaves the chunk to come, and its items, as they wer
 });
 
 it("options of the other writers", () => {
-  expect(() => client.legacyWriter({ maxSequenceLength: 3, chunkLength: 4 })).toThrow("chunkLength must be an integer in 1 … 3, got 4");
+  expect(() => client.legacyWriter({ maxSequenceLength: 3, chunkLength: 4 })).toThrow(/chunkLength must .*1 … 3, got 4/);
   expect(() => client.legacyWriter({ maxSequenceLength: 0 })).toThrow("maxSequenceLength");
   expect(() => client.legacyWriter({ maxSequenceLength: 1, maxInFlightItems: 0 })).toThrow("maxInFlightItems");
   const other = patternFromTransform({ a: f32() }, (step) => ({ x: step.a.at(-1) }));
-  expect(() => client.structuredWriter([createConfig(other, "t")])).toThrow(
-    "a of configs[0] must be i32 of shape [], as in the spec of the steps, got f32 of shape []",
-  );
+  expect(() => client.structuredWriter([createConfig(other, "t")])).toThrow(/a of configs\[0\] must .*i32.*\[\].*got f32 of shape \[\]/);
   const without = new ReverbClient("127.0.0.1:1");
   for (const make of [
     () => without.writer({ keep: 1 }),

@@ -204,7 +204,7 @@ test("columns and lanes of another form are refused", () => {
   expectRefused(replay, columns(null), "SPEC_MISMATCH", /^step must be an object with keys a, b/, /null/);
   expectRefused(replay, columns({ a: [1] }), "SPEC_MISMATCH", /^step must be an object/, /keys a$/);
   expectRefused(replay, columns({ a: [1], b: [1, 2], c: [1] }), "SPEC_MISMATCH", /^step must be an object/, /keys a, b, c/);
-  expectRefused(replay, columns({ a: [], b: [] }), RangeError, /^a must be a column of one or more steps with 1 elements/, /an array of 0/);
+  expectRefused(replay, columns({ a: [], b: [] }), RangeError, /^a must be a column/, /an array of 0/);
   expectRefused(replay, columns({ a: [1, 2], b: [1, 2] }), "SPEC_MISMATCH", /^b must be f32 of shape \[2, 2\]/, /an array of 2/);
   expectRefused(replay, columns({ a: new Float64Array(1), b: [1, 2] }), "SPEC_MISMATCH", /^a must be/, /Float64Array\(1\)/);
   expectRefused(replay, columns({ a: [1], b: new Float32Array(3) }), "SPEC_MISMATCH", /^b must be/, /Float32Array\(3\)/);
@@ -214,7 +214,7 @@ test("columns and lanes of another form are refused", () => {
   expectRefused(replay, step({ a: 1, b: [1, 2, 3, 4, 5, 6] }), "SPEC_MISMATCH", /^a must be/, /got 1/);
   expectRefused(replay, step({ a: [1, 2, 3] }), "SPEC_MISMATCH", /^step must be an object/);
   expectRefused(replay, step({ a: [1, 2, 3], b: [1, 2, 3, 4, 5, 6], c: 0 }), "SPEC_MISMATCH", /^step must be an object/);
-  expectRefused(replay, () => lanes.appendColumns({ a: new Float32Array(4), b: new Float32Array(8) }), RangeError, /^a must be a column of one or more steps/);
+  expectRefused(replay, () => lanes.appendColumns({ a: new Float32Array(4), b: new Float32Array(8) }), RangeError, /^a must be a column/);
   expect(replay.stats().steps).toBe(0);
 });
 
@@ -260,12 +260,7 @@ test("a spec that is none is refused, and the message names the path", () => {
     [Array.from({ length: 4097 }, () => f32()), RangeError, /^the number of leaves in spec must be/, /4097/],
     [{ a: { ...f32(), stack: 2 } }, RangeError, /^a has a stack, but is not shared/, /shared\(name/],
     [{ a: shared("x", f32(), 0) }, RangeError, /^stack of a must be an integer/, /got 0/],
-    [
-      { a: shared("x", f32(2)), b: shared("x", f32(3)) },
-      "SPEC_MISMATCH",
-      /^the frame size of b in bytes must be 8, as for the other leaves shared as "x"/,
-      /got 12/,
-    ],
+    [{ a: shared("x", f32(2)), b: shared("x", f32(3)) }, "SPEC_MISMATCH", /^the frame size of b in bytes must .*"x"/, /got 12/],
   ];
   for (const [spec, kind, ...says] of bad) {
     expectError(

@@ -127,15 +127,11 @@ describe("what cannot be carried over is refused by name", () => {
       "INVALID_DATA",
       /reward must be finite as f16/,
     );
-    expectError(refused(bytes, { spec: { ...SPEC, said: text({ maxBytes: 1 }, 2, 2) } }), "INVALID_DATA", /said must be a string of at most 1 bytes/);
+    expectError(refused(bytes, { spec: { ...SPEC, said: text({ maxBytes: 1 }, 2, 2) } }), "INVALID_DATA", /said must .*at most 1 bytes/);
   });
   test("frames that become, or were, shared or packed, and storedBytes", () => {
     const frames = bytesOf(small({ x: shared("f", u8(4)), y: i32() }));
-    expectError(
-      refused(frames, { spec: { x: u8(4), y: i32() } }),
-      "UNSUPPORTED",
-      /x must be shared like x in the saved spec, because its frames cannot be copied to an unshared leaf/,
-    );
+    expectError(refused(frames, { spec: { x: u8(4), y: i32() } }), "UNSUPPORTED", /x must be shared/);
     expectError(
       refused(bytesOf(small({ x: u8(4) })), { spec: { x: shared("f", u8(4)) } }),
       "UNSUPPORTED",
@@ -145,11 +141,7 @@ describe("what cannot be carried over is refused by name", () => {
     expectError(refused(frames, { spec: { x: shared("f", u8(4)), z: shared("f", u8(4)) } }), "UNSUPPORTED", /z, which is shared/);
     const stored = bytesOf(small({ x: i32() }, { storedBytes: { max: 200, evictFrom: "t" } }));
     expect(Replay.restore(migrated(stored, { spec: { x: f64() } })).options.storedBytes).toEqual({ max: 200, evictFrom: "t" });
-    expectError(
-      refused(stored, { spec: { x: f32(100) }, migrate: () => ({ x: new Float32Array(100) }) }),
-      RangeError,
-      /storedBytes.max of the snapshot must be at least 4\d\d, the size of a new step/,
-    );
+    expectError(refused(stored, { spec: { x: f32(100) }, migrate: () => ({ x: new Float32Array(100) }) }), RangeError, /storedBytes.max of the snapshot must be at least 4\d\d/);
   });
   test("leaves that transition, a writer or an item names", () => {
     const spec = { a: f32(), r: f32() };
@@ -235,12 +227,12 @@ describe("rename", () => {
     expectError(
       errorOf(() => migrated(bytesOf(replay), { rename: { c: "a" } })),
       "NOT_FOUND",
-      /each key of rename must be a path of the saved spec, one of "a", "b", got "c"/,
+      /each key of rename must .*"a", "b", got "c"/,
     );
     expectError(
       errorOf(() => migrated(bytesOf(replay), { rename: { a: "c" } })),
       "NOT_FOUND",
-      /rename\.a must be a path of the new spec/,
+      /rename\.a must/,
     );
   });
 });
@@ -321,11 +313,7 @@ describe("a function that gives no step of the new spec", () => {
   });
 
   test("is refused as one that gives promises, also one that is rejected", () => {
-    expectError(
-      refused({ migrate: async (step: object) => ({ ...step, mood: 0 }) }),
-      TypeError,
-      /migrate must be a function that returns the new step, got a promise/,
-    );
+    expectError(refused({ migrate: async (step: object) => ({ ...step, mood: 0 }) }), TypeError, /migrate must .*got a promise/);
     expectError(refused({ migrate: async () => Promise.reject(new Error("later")) }), TypeError, /got a promise/);
   });
 });

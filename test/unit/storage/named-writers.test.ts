@@ -156,13 +156,7 @@ describe("a name", () => {
   test("is held by its writer: another call is refused, until close", () => {
     const replay = restored();
     const writer = replay.writer(all as never);
-    expectRefused(
-      replay,
-      () => replay.writer(all as never),
-      "OUT_OF_TURN",
-      /^name must be unique among the open writers of this run, got "all"/,
-      /Close that writer/,
-    );
+    expectRefused(replay, () => replay.writer(all as never), "OUT_OF_TURN", /^name must .*got "all"/, /Close that writer/);
     expectRefused(replay, () => replay.writer({ name: "all" }), "OUT_OF_TURN", /got "all"/);
     writer.close();
     const next = replay.writer({ name: "all" });

@@ -61,8 +61,7 @@ test("a table too few is refused by the names of all", async () => {
   const dir = memory({ name: "runs/a" });
   const [train, evaluation] = [{ maxSize: 100 }, { maxSize: 10 }];
   (await open({ dir, spec: SPEC, tables: { train, evaluation } })).dispose();
-  const message =
-    /^options\.tables must be "train", "evaluation", as in runs\/a, got "train"\. Omit spec and tables, use another directory, or pass onMismatch: "migrate" \(see docs\/migrate\/saved-memory\.md\)$/;
+  const message = /^options\.tables must .*"train", "evaluation".* got "train"\. .*onMismatch: "migrate"/;
   await expect(open({ dir, spec: SPEC, tables: { train } })).rejects.toThrow(
     expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(message) }),
   );
@@ -104,7 +103,7 @@ test.each([
   [{ retain: "none" }, /retain must be "capacity" or "all", got "none"/],
   [{ segmentBytes: 10 }, /segmentBytes must be an integer >= 4096, got 10/],
   [{ salvage: 1 }, /salvage must be a boolean/],
-  [{ logger: {} }, /logger must be a function, an object with a method warn \(such as console\), or null/],
+  [{ logger: {} }, /logger must .*\(such as console\)/],
   [{ sync: true }, /Replay\.open has no option "sync"/],
 ])("%j is refused before anything is made", async (options, message) => {
   const dir = memory();

@@ -148,14 +148,14 @@ describe("rows of a batch", () => {
       ],
       /^1 of the batched trajectory must be a batch of 2 rows/,
     ],
-    [null, /^the batched trajectory must be an object with at least one leaf, such as stepType, or the flat list of its leaves, got null$/],
-    ["ab", /^the batched trajectory must be an object with at least one leaf/],
-    [new Float32Array(2), /^the batched trajectory must be an object with at least one leaf/],
+    [null, /^the batched trajectory must .*got null$/],
+    ["ab", /^the batched trajectory must/],
+    [new Float32Array(2), /^the batched trajectory must/],
     // These values have no leaves, so observers would receive nothing.
-    [{}, /^the batched trajectory must be an object with at least one leaf/],
-    [[], /^the batched trajectory must be an object with at least one leaf/],
-    [new Map([["stepType", [1, 1]]]), /^the batched trajectory must be an object with at least one leaf/],
-    [{ stepType: [1, 1], o: new Map([["x", [1, 1]]]) }, /^o of the batched trajectory must be a plain object, an array or a leaf/],
+    [{}, /^the batched trajectory must/],
+    [[], /^the batched trajectory must/],
+    [new Map([["stepType", [1, 1]]]), /^the batched trajectory must/],
+    [{ stepType: [1, 1], o: new Map([["x", [1, 1]]]) }, /^o of the batched trajectory must/],
   ])("of another size are refused by name, and no observer hears of them: %j", (batched, message) => {
     const calls: unknown[] = [];
     const unbatching = new BatchedObserverUnbatching(() => (row: unknown) => void calls.push(row), { batchSize: 2 });
@@ -440,12 +440,10 @@ describe("what nobody has read", () => {
 });
 
 test("arguments are checked", () => {
-  expect(() => new BatchedObserverUnbatching(7 as never, { batchSize: 1 })).toThrow("createDelegatedObserverFn must be a function, got 7");
+  expect(() => new BatchedObserverUnbatching(7 as never, { batchSize: 1 })).toThrow(/createDelegatedObserverFn must .*got 7/);
   expect(() => new BatchedObserverUnbatching(() => () => 0, { batchSize: 0 })).toThrow(RangeError);
   expect(() => new BatchedObserverUnbatching(() => () => 0, { batch: 1 } as never)).toThrow("Options: batchSize, spec");
-  expect(() => new BatchedObserverUnbatching((() => 7) as never, { batchSize: 1 })).toThrow(
-    "result 0 of createDelegatedObserverFn must be an observer function, got 7",
-  );
+  expect(() => new BatchedObserverUnbatching((() => 7) as never, { batchSize: 1 })).toThrow(/result 0 of createDelegatedObserverFn must .*got 7/);
 });
 
 test("waits where a rate limiter has no room, and a signal ends the wait with its reason", async () => {

@@ -173,9 +173,9 @@ test("priorities are changed all or none, by a Map or by pairs, and a deletion w
   made.mutatePriorities("t", {});
   for (const [changes, text] of [
     [{ updates: [info.key] }, /^updates must be a Map, or pairs \[key, priority\]/],
-    [{ updates: { 1: 2 } }, /^updates must be a Map, or pairs \[key, priority\], got an object/],
-    [{ updates: { data: new Float64Array(2), shape: [2] } }, /^updates must be a Map, or pairs \[key, priority\], got an object/],
-    [{ updates: [["1", 2]] }, /^a key of updates must be a number or a bigint, got "1"$/],
+    [{ updates: { 1: 2 } }, /^updates must .*got an object/],
+    [{ updates: { data: new Float64Array(2), shape: [2] } }, /^updates must .*got an object/],
+    [{ updates: [["1", 2]] }, /^a key of updates must .*got "1"$/],
     [{ deletes: 3 }, /^deletes must be a list, got 3$/],
     [{ delete: [] }, /^changes has no option "delete"/],
   ] as const) {
@@ -212,9 +212,7 @@ test("an inserted step fits a signature of items of one step, or of a step", () 
     expect(made.table("t").size).toBe(1);
   }
   const made = LocalClient.of({ spec: i32(), tables: [{ name: "t", ...once, signature: { dtype: "i32", shape: [2] } }] });
-  expect(() => made.insert(1, { t: 1 })).toThrow(
-    /^column 0 of an item of table t must be i32 of shape \[2\], as its signature states for the only column, got i32 of shape \[1\]$/,
-  );
+  expect(() => made.insert(1, { t: 1 })).toThrow(/^column 0 of an item of table t must .*i32.*\[2\].*got i32 of shape \[1\]$/);
   const signature = Object.fromEntries(["a", "b", "c"].map((name) => [name, { dtype: "i32", shape: [1] }] as const));
   const wide = LocalClient.of({ spec: { a: i32(), b: i32(), c: i32() }, tables: [{ name: "t", ...once, signature }] });
   expect(() => wide.insert({ a: 1, b: 2 }, { t: 1 })).toThrow(
@@ -278,7 +276,7 @@ test.each([
   [() => Table.stack("s", 1.5), TypeError, /^maxSize/],
   [() => Table.queue("", 1), RangeError, /^name must be a non-empty string, got ""$/],
   [() => new Table({ name: 3 as never, maxSize: 1 }), TypeError, /^name must be a string, got 3$/],
-  [() => new Table({ name: "t", maxSize: 1, sampler: "fifo" as never }), TypeError, /^sampler must be a selector, such as uniform\(\), got "fifo"$/],
+  [() => new Table({ name: "t", maxSize: 1, sampler: "fifo" as never }), TypeError, /^sampler must .*uniform\(\), got "fifo"$/],
   [() => new Table({ name: "t", maxSize: 1, rateLimiter: 3 as never }), TypeError, /^rateLimiter must be a rate limiter/],
   [() => new Table({ name: "t", maxSize: 1, maxTimesSampled: -1 }), RangeError, /^maxTimesSampled/],
   [() => new Table({ name: "t", max: 1 } as never), TypeError, /has no option "max"/],

@@ -29,10 +29,10 @@ test("a batch of one row may have text", () => {
 
 test("what is no step, no reward, and no batch size", () => {
   refused(() => isFirst(null as never), /^step must be an object with stepType, got null/);
-  refused(() => isBoundary({ stepType: null as never }), /^stepType must be a number, a list of numbers, or a column, got null/);
+  refused(() => isBoundary({ stepType: null as never }), /^stepType must .*got null/);
   refused(() => isFirst({ stepType: [{}] as never }), /^a step type must be a number/);
   refused(() => transition("o", undefined as never), /^reward is required: a number/);
-  refused(() => mid("o", 0, [], 1, null as never), /^discount must be a number, or a list/);
+  refused(() => mid("o", 0, [], 1, null as never), /^discount must/);
   refused(() => fromTransition(restart("o"), 1, null as never), /^nextTimeStep must be an object with stepType/);
   refused(() => restart("o", null as never), /^options must be an object with keys batchSize/);
   expectError(
@@ -45,8 +45,8 @@ test("what is no step, no reward, and no batch size", () => {
 test("what a drive cannot go with", () => {
   const environment = { reset: () => 0, step: () => ({ observation: 0, reward: 0, terminated: true, truncated: false }) };
   const limit = { steps: 1 };
-  refused(() => drive({ reset: () => 0 } as never, () => 0, [], limit), /^environment must be an object with the functions reset and step/);
-  refused(() => drive(environment, {} as never, [], limit), /^policy must be a function, or an object with action/);
+  refused(() => drive({ reset: () => 0 } as never, () => 0, [], limit), /^environment must/);
+  refused(() => drive(environment, {} as never, [], limit), /^policy must/);
   refused(() => drive(environment, () => 0, new Array(2), limit), /^observers must be an array of functions/);
   refused(() => drive(environment, () => 0, [], limit, {} as never), /^from must be .*earlier call to drive/);
 });

@@ -109,7 +109,7 @@ test("conditions and ends are those of a writer", () => {
 test("what is wrong is said at once, or with the step", async () => {
   const make = (steps: unknown, configs: readonly Config[], given: object = options) => new PatternDataset(steps as Step[], configs, given as never);
   expect(() => make(3, [config])).toThrow(/^steps .*got 3$/);
-  expect(() => make(STEPS, [])).toThrow("configs must be an array of at least one config");
+  expect(() => make(STEPS, [])).toThrow(/configs must/);
   expect(() => make(STEPS, [config], { respectEpisodeBoundaries: true })).toThrow("isEndOfEpisode is required: a function");
   expect(() => make(STEPS, [config], { isEndOfEpisode: () => true })).toThrow("respectEpisodeBoundaries is required: a boolean");
   const other = createConfig(
@@ -118,8 +118,8 @@ test("what is wrong is said at once, or with the step", async () => {
   );
   expect(() => make(STEPS, [config, other])).toThrow(/^the spec of the steps has no field b \(.*\), which configs\[1\] uses/);
   expect(() => [...make(slowly(STEPS), [config])]).toThrow(/^steps must be .*for await/);
-  expect(() => [...make(STEPS, [config], { ...options, isEndOfEpisode: () => 1 })]).toThrow("the result of isEndOfEpisode must be a boolean, got 1");
-  expect(() => [...make([{ ...step(0), a: 1.5 }], [config])]).toThrow("a must be i32, an integer in -2147483648 … 2147483647, got 1.5");
+  expect(() => [...make(STEPS, [config], { ...options, isEndOfEpisode: () => 1 })]).toThrow(/the result of isEndOfEpisode must .*got 1/);
+  expect(() => [...make([{ ...step(0), a: 1.5 }], [config])]).toThrow(/a must .*i32.*-2147483648 … 2147483647, got 1\.5/);
   expect(() => [...make([{ ...step(0), z: 1 }], [config])]).toThrow(/z is not one of them/);
   await expect(make([3], [config]).stream().getReader().read()).rejects.toThrow("step must be an object with some of the keys a, deep, end, got 3");
 });

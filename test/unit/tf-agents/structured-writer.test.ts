@@ -30,7 +30,7 @@ test("what no writer takes is refused where it is made, and there is no writer",
   const { client } = made([createConfig(newest, "t")]);
   const before = client.replay.writers.length;
   const of = (configs: unknown) => () => client.structuredWriter(configs as never);
-  expect(of([])).toThrow("configs must be an array of at least one config, got an array of 0");
+  expect(of([])).toThrow(/configs must .*got an array of 0/);
   expect(of([{ pattern: newest }])).toThrow(/^configs\[0\] .*createConfig/);
   expect(of([createConfig(newest, "u")])).toThrow('the table of configs[0] must be one of "t", got "u"');
   const other = createConfig(
@@ -43,9 +43,7 @@ test("what no writer takes is refused where it is made, and there is no writer",
 
 test("items must fit their table's signature, and the writer is not made where they do not", () => {
   const signature = { x: { dtype: "i32", shape: [3] } };
-  expect(() => made([createConfig(last2, "t")], {}, signature)).toThrow(
-    "column 0 of an item of table t must be i32 of shape [3], as its signature states for x",
-  );
+  expect(() => made([createConfig(last2, "t")], {}, signature)).toThrow(/column 0 of an item of table t must .*i32.*\[3\]/);
   expect(() =>
     made(
       [
@@ -65,7 +63,7 @@ test("a priority that the table does not take is refused with the config", () =>
   const huge = createConfig(newest, "t", { priority: constantPriorityFn(1e300) });
   const client = LocalClient.of({ spec, tables: [{ ...QUEUE, sampler: prioritized(4) }], logger: null });
   expect(() => client.structuredWriter([config])).not.toThrow();
-  expect(() => client.structuredWriter([config, huge])).toThrow('the priority of configs[1] must be a valid priority for table "t", got 1e+300');
+  expect(() => client.structuredWriter([config, huge])).toThrow(/the priority of configs\[1\] must .*"t", got 1e\+300/);
   expect(client.replay.writers.length).toBe(0);
 });
 
@@ -144,7 +142,7 @@ test("all steps have the fields of the first one, some of them without a value",
   expect(drawn(client)).toEqual([[1], [3]]);
   const lean = client.structuredWriter([createConfig(newest, "t")]);
   lean.append({ a: 1 });
-  expect(() => lean.append({ a: 2, b: 2 })).toThrow("step must not have b, as in the first step of this writer");
+  expect(() => lean.append({ a: 2, b: 2 })).toThrow(/step must not/);
 });
 
 test("what is refused leaves counts, the open step and items as they were", () => {

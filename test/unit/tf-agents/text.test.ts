@@ -34,7 +34,7 @@ test("a trajectory writer has text in its history, its items and its partial ste
   expectError(
     errorOf(() => writer.append({ words: ["long", ""] }, { partialStep: true })),
     "INVALID_DATA",
-    /^words must be a string of at most 2 bytes/,
+    /^words must/,
   );
   writer.append({ words: ["t", "w"] });
   const { said, words, n } = writer.history;
@@ -112,7 +112,7 @@ test("a uniform buffer takes text nested, flat or as columns, and gives it in wi
   expectError(
     errorOf(() => buffer.addBatch({ said: ["a", "too long"], words: NONE, n: [1, 2] })),
     "INVALID_DATA",
-    /^said must be a string of at most 4 bytes .* got 8 bytes$/,
+    /^said must .*got 8 bytes$/,
   );
   expect(buffer.numFrames()).toBe(4);
 });

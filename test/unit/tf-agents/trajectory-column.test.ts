@@ -34,7 +34,7 @@ test.each([
   [(all: TrajectoryColumn) => all.at(1.5), TypeError, /got 1.5$/],
   [(all: TrajectoryColumn) => all.list([0, 9]), RangeError, /^indices\[1\] must be an integer in -5 … 4, got 9$/],
   [(all: TrajectoryColumn) => all.list(3 as never), TypeError, /^indices must be an array of integers, got 3$/],
-  [(all: TrajectoryColumn) => all.slice(2, 2), RangeError, /^a must be a column of at least one step, got an array of 0$/],
+  [(all: TrajectoryColumn) => all.slice(2, 2), RangeError, /^a must .*got an array of 0$/],
   [(all: TrajectoryColumn) => all.slice(0, 3, 0), RangeError, /^step must be an integer other than 0, got 0$/],
 ])("an index that names no step is refused %#", (make, kind, message) => {
   const { all } = column();

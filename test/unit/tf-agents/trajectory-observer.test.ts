@@ -84,12 +84,8 @@ describe("forms of a step", () => {
 
   test.each([
     ["a leaf less", flat(1).slice(1), /^a flattened step must be a list of 6 leaves, got an array of 5/],
-    [
-      "a batch of one",
-      { ...columns(1), stepType: Int32Array.of(1) },
-      /^stepType must be a single number, because a step has no batch dimension, got Int32Array\(1\)/,
-    ],
-    ["a batch of one, as columns", { ...columns(1), stepType: int(1, [1]) }, /^every leaf of the step must be a column .* with the shape of the spec, \[\]/],
+    ["a batch of one", { ...columns(1), stepType: Int32Array.of(1) }, /^stepType must .*got Int32Array\(1\)/],
+    ["a batch of one, as columns", { ...columns(1), stepType: int(1, [1]) }, /^every leaf of the step must .*\[\]/],
     ["a number among columns", { ...columns(1), reward: 1 }, /^every leaf of the step must be a column/],
     ["no step type", { observation: [1, 2] }, /^stepType is required: a single number/],
     ["nothing", undefined, /^stepType (must be|is required:) a single number/],
@@ -221,7 +217,7 @@ describe("arguments", () => {
     [{ priority: null }, TypeError, /^priority/],
     [{ padEndOfEpisodes: 1 }, TypeError, /^padEndOfEpisodes must be a boolean/],
     [{ tileEndOfEpisodes: true }, RangeError, /^tileEndOfEpisodes requires padEndOfEpisodes/],
-    [{ tableName: "u" }, "NOT_FOUND", /^tableName must be the name of a table of the client, got "u"/],
+    [{ tableName: "u" }, "NOT_FOUND", /^tableName must .*got "u"/],
     [{ tableName: ["t", "u"] }, "NOT_FOUND", /"u"/],
     [{ tableName: 1 }, TypeError, /^tableName/],
     [{ lenght: 2 }, TypeError, /^options has no option "lenght"/],

@@ -251,9 +251,7 @@ test("columns of one dotted name are refused: one of them would be lost", () => 
   const { client, writer } = made();
   writer.append({ a: 1, b: [1, 1] } as never);
   const { a } = writer.history as { a: HistoryColumn };
-  expect(() => writer.createItem("t", 1, { "x.y": a.at(0), x: { y: a.at(0) } })).toThrow(
-    /^trajectory must be an object whose columns have different dotted names, got "x\.y"/,
-  );
+  expect(() => writer.createItem("t", 1, { "x.y": a.at(0), x: { y: a.at(0) } })).toThrow(/^trajectory must .*got "x\.y"/);
   expect(client.table("t").size).toBe(0);
 });
 

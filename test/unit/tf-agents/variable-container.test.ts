@@ -152,10 +152,10 @@ describe("refuses", () => {
     expect(make(["nowhere"])).toThrow('each of tableNames must be one of variables, once, the client\'s tables, got "nowhere"');
     expect(make()).toThrow(new RangeError("maxSize of table variables must be 1, because the table stores variables, got 2"));
     expect(make(["once"])).not.toThrow();
-    expect(make("once" as never)).toThrow('tableNames must be an array of table names, got "once"');
+    expect(make("once" as never)).toThrow(/tableNames must .*got "once"/);
     expect(() => new ReverbVariableContainer({} as never)).toThrow(/^client .*ReverbClient/);
     expect(() => new ReverbVariableContainer(replay, { tables: [] } as never)).toThrow("Options: tableNames");
-    expect(make([])).toThrow("tableNames must be an array of at least one table name");
+    expect(make([])).toThrow(/tableNames must/);
   });
 
   test("a table that is not the container's", async () => {
@@ -175,26 +175,17 @@ describe("refuses", () => {
     [{ ...nest(1), policy_variables: [[1, 2, 3]] }, /^values\.policy_variables must be an array of 2, got an array of 1$/],
     [{ ...nest(1), extra: 1 }, /extra is not in the spec/],
     [{ policyVariables: [], train_step: 1 }, /^values must be .*values\.policy_variables is missing/],
-    [{ ...nest(1), train_step: [1, 2] }, /^values\.train_step must be i64 of shape \[\], as in the signature of table variables, got an array of 2$/],
+    [{ ...nest(1), train_step: [1, 2] }, /^values\.train_step must .*i64.*\[\].*got an array of 2$/],
     [
       { ...nest(1), policy_variables: [new Float32Array(5), [1, 2, 3]] },
       /^values\.policy_variables\.0 must be f32 of shape \[2, 3\].*, got Float32Array\(5\)$/,
     ],
     [{ ...nest(1), policy_variables: [new Column(new Float32Array(6), [3, 2]), [1, 2, 3]] }, /\.0 must be .*got a column of shape \[3, 2\]$/],
-    [
-      { ...nest(1), policy_variables: [new Float64Array(6), [1, 2, 3]] },
-      /^values\.policy_variables\.0 must be f32 of shape \[2, 3\], as in the signature of table variables, got Float64Array\(6\)$/,
-    ],
+    [{ ...nest(1), policy_variables: [new Float64Array(6), [1, 2, 3]] }, /^values\.policy_variables\.0 must .*f32.*\[2, 3\].*got Float64Array\(6\)$/],
     [{ ...nest(1), policy_variables: [new Column(new Float32Array(7), [2, 3]), [1, 2, 3]] }, /^values\.policy_variables\.0 must be .*got Float32Array\(7\)$/],
-    [{ ...nest(1), train_step: 0.5 }, /^values\.train_step must be i64, a bigint or a safe integer, as in the signature of table variables, got 0\.5$/],
-    [
-      { ...nest(1), train_step: 2n ** 63n },
-      /^values\.train_step must be i64, an integer in .*, as in the signature of table variables, got 9223372036854775808n$/,
-    ],
-    [
-      { ...nest(1), policy_variables: [new Float32Array(6), [1, "x", 3]] },
-      /^values\.policy_variables\.1 must be f32, a number, as in the .* variables, got "x"$/,
-    ],
+    [{ ...nest(1), train_step: 0.5 }, /^values\.train_step must .*i64.*got 0\.5$/],
+    [{ ...nest(1), train_step: 2n ** 63n }, /^values\.train_step must .*i64.*got 9223372036854775808n$/],
+    [{ ...nest(1), policy_variables: [new Float32Array(6), [1, "x", 3]] }, /^values\.policy_variables\.1 must .*f32.*got "x"$/],
     [
       {
         ...nest(1),
@@ -206,7 +197,7 @@ describe("refuses", () => {
           [1, 2, 3],
         ],
       },
-      /^values\.policy_variables\.0 must be f32 of shape \[2, 3\], as in the signature of table variables, got an array of 2$/,
+      /^values\.policy_variables\.0 must .*f32.*\[2, 3\].*got an array of 2$/,
     ],
   ])("values of another structure, dtype or shape: %#", async (values, message) => {
     const replay = replayOf();
@@ -233,10 +224,7 @@ describe("refuses", () => {
   });
 
   test.each([
-    [
-      { policy_variables: [new Float32Array(6), new Float32Array(3)], train_step: 1n },
-      /^variables\.train_step must be a column or typed array of i64 of shape \[\], as in table variables, or an object with assign\(value\), got 1n$/,
-    ],
+    [{ policy_variables: [new Float32Array(6), new Float32Array(3)], train_step: 1n }, /^variables\.train_step must .*i64.*\[\].*assign\(value\), got 1n$/],
     [{ policy_variables: [new Float32Array(6), new Float64Array(3)], train_step: new BigInt64Array(1) }, /^variables\.policy_variables\.1 must be/],
     [{ policy_variables: [new Float32Array(6), new Float32Array(4)], train_step: new BigInt64Array(1) }, /^variables\.policy_variables\.1 must be/],
     [
@@ -259,11 +247,7 @@ describe("refuses", () => {
     for (const x of [1, 2]) writer.append({ x });
     writer.createItem("variables", 1, { x: writer.history.x.slice(-2) });
     writer.flush();
-    expectError(
-      await refusal(new ReverbVariableContainer(client).pull()),
-      "SPEC_MISMATCH",
-      /^the item of table variables must be one step, as push writes it, got 2 steps$/,
-    );
+    expectError(await refusal(new ReverbVariableContainer(client).pull()), "SPEC_MISMATCH", /^the item of table variables must .*got 2 steps$/);
   });
 });
 

@@ -129,7 +129,7 @@ describe.each(FORMS)("%s", (name, a, b, write) => {
     const options = { name: "x", fps: 10, id: "x/y-v0" };
     const own = name === "TFDS" ? { name: options.name } : name === "LeRobot" ? { fps: 10 } : name === "Minari" ? { id: options.id } : {};
     const error = await errorFrom((writers[name as "TFDS"] as typeof writeTfds)(rlds, files, own as never));
-    expectError(error, "SPEC_MISMATCH", /^observation\/c must be finite as f16, from -65504 to 65504, or Infinity, got 65520 \(episode 0, step 1\)/);
+    expectError(error, "SPEC_MISMATCH", /^observation\/c must .*f16.*-65504.*65504.*got 65520 \(episode 0, step 1\)/);
   });
 });
 

@@ -68,7 +68,7 @@ describe("TFRecordObserver", () => {
         name: "RldsError",
         code: "IO",
         file: `${path}${piped}`,
-        message: expect.stringContaining("the path is a pipe, a device or a folder, not a file. Use another path"),
+        message: expect.stringContaining("is a pipe, a device or a folder"),
       });
     }
     expect(isPipe(pipe)).toBe(true);
@@ -84,7 +84,7 @@ describe("writers that replace a file once the new one is whole", () => {
       [pipeAt("steps.npz"), (path: string) => writeNpz(everything(), path, { overwrite: true })],
     ] as const;
     for (const [path, write] of files) {
-      await expect(write(path)).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("the path is a pipe or a device, not a file") });
+      await expect(write(path)).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("is a pipe or a device") });
       expect(isPipe(path)).toBe(true);
     }
     await writeTfds(everything(), at("tfds"), { name: "made" });

@@ -125,7 +125,7 @@ describe("what is no dataset by itself is named, with what to open", () => {
         ["info.json", bytesOf(info)],
         ["tasks.parquet", bytesOf("PAR1")],
       ]),
-      /meta folder of a LeRobot dataset\. Open its parent folder/,
+      /meta folder of a LeRobot dataset/,
     ],
     ["a parent folder", new Map([["a/meta/info.json", bytesOf(info)]]), /the dataset is in the folder a\. Open that folder/],
     [

@@ -84,5 +84,5 @@ it("a Replay's spec takes them, but for __proto__", () => {
   for (const name of names) expect(Object.hasOwn(observation(steps as object), name)).toBe(true);
   replay.dispose();
   const spec = JSON.parse('{"observation":{"__proto__":{"dtype":"f32","shape":[]}}}');
-  expect(() => new Replay({ spec, tables: { t: { maxSize: 4 } } })).toThrow(/keys of observation must be names without dots, other than __proto__/);
+  expect(() => new Replay({ spec, tables: { t: { maxSize: 4 } } })).toThrow(/keys of observation must .*__proto__/);
 });

@@ -73,7 +73,7 @@ describe.each(WRITERS)("%s", (ending, name, write) => {
     } as unknown as RldsDataset<unknown>;
     const path = join(folder, `b.${ending}`);
     await expect(write(source, path, { overwite: true } as never)).rejects.toThrow(TypeError);
-    await expect(write(source, path, { strict: 1 } as never)).rejects.toThrow("strict must be a boolean, got 1");
+    await expect(write(source, path, { strict: 1 } as never)).rejects.toThrow(/strict must .*got 1/);
     await expect(write(source, path, { about: [] } as never)).rejects.toThrow("about must be a JSON object");
     expect([asked, existsSync(path)]).toEqual([false, false]);
     await expect(write([] as never, memorySink())).rejects.toMatchObject({ code: "EMPTY" });

@@ -99,8 +99,7 @@ it.each([
 });
 
 it("says what is no dataset, and no steps", async () => {
-  for (const rlds of [null, 5, "text"])
-    await expect(writeJsonl(rlds as unknown as RldsDataset<unknown>, memorySink())).rejects.toThrow(/^rlds must be an iterable or an async iterable, got /);
+  for (const rlds of [null, 5, "text"]) await expect(writeJsonl(rlds as unknown as RldsDataset<unknown>, memorySink())).rejects.toThrow(/^rlds must .*got /);
   const spec: StepSpec = { a: { dtype: "f32", shape: [] } };
   for (const rlds of [[{ steps: {} }], formed(spec, [{ steps: {} }])])
     expectError(
@@ -159,7 +158,7 @@ it.runIf(whole && existsSync("/proc/self/fd"))("has few files open, however many
 
 it("refuses metadata that would be a leaf of a step in a record", async () => {
   const error = await errorFrom(writeTfds(of([{ a: 2 }], { "steps/a": 1 }), memorySink(), { name: "x" }));
-  expectError(error, "UNSUPPORTED", /^the path of episode metadata must not begin with steps\/, got steps\/a\. Rename it with mapEpisodes$/);
+  expectError(error, "UNSUPPORTED", /^the path of episode metadata must not .*got steps\/a\b/);
 });
 
 it.runIf(whole)("makes row groups that are no larger than some bytes of text", async () => {

@@ -199,7 +199,7 @@ test("another leaf may have the time", async () => {
   const steps = timed(even, (i) => ({ clock: i === 3 ? 2 : i }));
   expect(found(await check([{ steps }], { timestamp: "clock" }))).toEqual({ timestampRepeats: 1, timestampJitter: 1 });
   await expect(check([{ steps }], { timestamp: "observation" })).rejects.toThrow(
-    'timestamp must be the path of a single number (action, clock, discount, is_first, is_last, is_terminal, reward, timestamp), got "observation"',
+    /timestamp must .*\(action, clock, discount, is_first, is_last, is_terminal, reward, timestamp\), got "observation"/,
   );
 });
 
@@ -317,7 +317,7 @@ test("arguments are checked", async () => {
   await expect(check([], { maxJitter: -1 })).rejects.toThrow(RangeError);
   await expect(check([], { minShare: 2 })).rejects.toThrow(RangeError);
   await expect(check([], { maxPlaces: 0 })).rejects.toThrow(RangeError);
-  await expect(check([], { fps: 0 })).rejects.toThrow("fps must be a number above 0, got 0");
+  await expect(check([], { fps: 0 })).rejects.toThrow(/fps must .*got 0/);
   await expect(check([], { place: 3 } as never)).rejects.toThrow("place");
   await expect(checkRlds(3 as never)).rejects.toThrow(TypeError);
 });

@@ -55,9 +55,9 @@ async function listOf<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   return values;
 }
 
-function expectFailure(error: Error, kind: Parameters<typeof expectError>[1], text: string): void {
+function expectFailure(error: Error, kind: Parameters<typeof expectError>[1], text: string | RegExp): void {
   expectError(error, kind);
-  expect(error.message).toContain(text);
+  expect(error.message).toEqual(typeof text === "string" ? expect.stringContaining(text) : expect.stringMatching(text));
 }
 
 const idsOf = async (data: RldsDataset<unknown>) => (await all(data)).map(({ id }) => id);
@@ -79,8 +79,8 @@ describe("selectEpisodes", () => {
   });
 
   test("a number that no episode has is named, with those that there are", async () => {
-    expectFailure(await failure(selectEpisodes(ten as never, { episodes: "3,10" })), RangeError, "episodes must be episode numbers in 0 … 9, got 10");
-    expectFailure(await failure(selectEpisodes(ten as never, { dropEpisodes: "9-12" })), RangeError, "dropEpisodes must be episode numbers in 0 … 9, got 12");
+    expectFailure(await failure(selectEpisodes(ten as never, { episodes: "3,10" })), RangeError, /episodes must .*0 … 9, got 10/);
+    expectFailure(await failure(selectEpisodes(ten as never, { dropEpisodes: "9-12" })), RangeError, /dropEpisodes must .*0 … 9, got 12/);
   });
 
   test.each(["", "x", "3-1", "-1", "1,,2", "1.5"])("%j is refused", (episodes) => {
@@ -161,7 +161,7 @@ describe("filterWhere", () => {
   test("what cannot be compared is refused", async () => {
     expectFailure(await failure(filterWhere(data as never, "nothing")), RangeError, "where must be a condition on one of return, length, action, discount");
     expectFailure(await failure(filterWhere(data as never, "task < pick")), RangeError, "where: task must be compared with = or !=");
-    expectFailure(await failure(filterWhere(data as never, "reward = high")), RangeError, "where: reward must be compared with a number, because it is f32");
+    expectFailure(await failure(filterWhere(data as never, "reward = high")), RangeError, /where: reward must .*f32/);
     for (const path of ["observation/x/2", "observation/x/0/0"])
       expectFailure(
         await failure(filterWhere(data as never, `${path} > 1`)),
@@ -198,8 +198,8 @@ describe("castLeaves", () => {
   });
 
   test.each([
-    ["action", "u8", "action must be a whole number in 0 … 255, the range of u8, got 0.5"],
-    ["observation", "bool", "observation must be a whole number in 0 … 1, the range of bool, got 2"],
+    ["action", "u8", /action must .*0 … 255.*got 0\.5/],
+    ["observation", "bool", /observation must .*0 … 1.*got 2/],
   ] as const)("%s as %s loses a value, which is an error with its place", async (path, dtype, message) => {
     expectFailure(await failure(castLeaves(counted([2, 3, 3]), { [path]: dtype })), "INVALID_DATA", message);
   });
@@ -209,7 +209,7 @@ describe("castLeaves", () => {
     expectFailure(
       await failure(castLeaves([{ steps: [step] }] as never, { observation: "f32" })),
       "INVALID_DATA",
-      "observation must be finite as f32, got 1e+300 (episode 0, step 0)",
+      /observation must .*f32, got 1e\+300 \(episode 0, step 0\)/,
     );
     const [{ steps }] = (await all(castLeaves([{ steps: [{ observation: Float64Array.of(Infinity, Number.NaN, -0) }] }] as never, { observation: "f32" }))) as [
       { steps: { observation: Float32Array }[] },
@@ -219,7 +219,7 @@ describe("castLeaves", () => {
 
   test("texts and unknown paths and dtypes are refused", async () => {
     expectFailure(await failure(castLeaves(everything([1]), { text: "f32" })), RangeError, "dtypes: text must be a numeric leaf");
-    expectFailure(await failure(castLeaves(everything([1]), { nothing: "f32" })), RangeError, "a path in dtypes must be a leaf of the steps (");
+    expectFailure(await failure(castLeaves(everything([1]), { nothing: "f32" })), RangeError, "a path in dtypes must");
     expect(() => castLeaves(everything([1]), { action: "f8" as never })).toThrow("dtypes: action must be one of bool, i8");
   });
 });
@@ -259,7 +259,7 @@ describe("swapChannels", () => {
     expectFailure(
       await failure(swapChannels(data(3) as never, ["observation/x"])),
       RangeError,
-      'a path in swapChannels must be an image of shape [height, width, 3 or 4], got "observation/x"',
+      /a path in swapChannels must .*\[height, width, 3 or 4\], got "observation\/x"/,
     );
     const filmed = Object.assign([], { stepSpec: { top: { path: leaf("string"), timestamp: leaf("f64") } }, metadataSpec: {} });
     expectFailure(await failure(swapChannels(filmed as never, ["top"])), "UNSUPPORTED", "top is a film");
@@ -299,7 +299,7 @@ describe("withFilmPixels", () => {
       "the number of frames per second of the films is unknown",
     );
     const [episode] = await listOf(withFilmPixels(filmed(["a"]), { films, decode }));
-    expect(() => episode?.steps.at(0)).toThrow("the result of decode must be 6 bytes long, got 1");
+    expect(() => episode?.steps.at(0)).toThrow(/the result of decode must .*got 1/);
   });
 });
 
@@ -355,7 +355,7 @@ describe("concatEpisodes and splitEpisodes", () => {
         [Symbol.asyncIterator]()
         .next(),
     );
-    expectFailure(error, "SPEC_MISMATCH", "the steps of b.jsonl must match those of a.jsonl, but action is f32 [1], not f64 [1]");
+    expectFailure(error, "SPEC_MISMATCH", /the steps of b\.jsonl must .*a\.jsonl.*f32 \[1\].*f64 \[1\]/);
     const tasked = withTask(counted([1]), "x");
     expectFailure(
       await failure(concatEpisodes([counted([1]), tasked] as never)),
@@ -401,7 +401,7 @@ describe("concatEpisodes and splitEpisodes", () => {
   test("shares that do not add up are refused", () => {
     const data = counted([1]);
     expect(() => splitEpisodes(data, { a: 0.5, b: 0.4 })).toThrow("the sum of shares must be 1, got 0.9");
-    expect(() => splitEpisodes(data, { a: 1.5, b: -0.5 })).toThrow("shares: a must be a number in 0.001 … 1, got 1.5");
+    expect(() => splitEpisodes(data, { a: 1.5, b: -0.5 })).toThrow(/shares: a must .*0\.001 … 1, got 1\.5/);
     expect(() => splitEpisodes(data, { a: 1 }, { seed: -1 })).toThrow(RangeError);
   });
 });
@@ -494,16 +494,12 @@ describe("resampleSteps", () => {
     expectFailure(
       await failure(resampleSteps(counted([5]), { fps: 1, timestamp: "observation" })),
       RangeError,
-      "timestamp must be the path of a single float (action, discount, reward), got",
+      /timestamp must .*\(action, discount, reward\)/,
     );
   });
 
   test("times that run backwards, and an episode of years, are errors with their places", async () => {
-    expectFailure(
-      await failure(resampleSteps(timed(3, 1, { times: [0, 2, 1] }), { fps: 1 })),
-      "INVALID_DATA",
-      "timestamp must be at least 2, the time of the step before it, got 1 (episode 0, step 2)",
-    );
+    expectFailure(await failure(resampleSteps(timed(3, 1, { times: [0, 2, 1] }), { fps: 1 })), "INVALID_DATA", /timestamp must .*got 1 \(episode 0, step 2\)/);
     expectFailure(await failure(resampleSteps(timed(2, 1, { times: [0, 1e9] }), { fps: 30 })), "INVALID_DATA", "more than 16777216");
   });
 });

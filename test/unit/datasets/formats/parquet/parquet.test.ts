@@ -221,6 +221,6 @@ describe("files of others", () => {
     expectError(await errorFrom(openParquet(other).then(all)), "SPEC_MISMATCH", /actions, as in the first file/);
     expectError(await errorFrom(openParquet(new Map([["x.parquet", file({ actions: [1, 2] })]]))), "UNSUPPORTED", /no column for observation.*rename:/);
     const missing = file({ ...base, actions: [1, null, 3, 4] });
-    expectError(await errorFrom(openParquet(new Map([["x.parquet", missing]])).then(all)), "INVALID_DATA", /column actions must have a value in every row/);
+    expectError(await errorFrom(openParquet(new Map([["x.parquet", missing]])).then(all)), "INVALID_DATA", /column actions must/);
   });
 });

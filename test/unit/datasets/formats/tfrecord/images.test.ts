@@ -49,11 +49,11 @@ describe("compressImage", () => {
 
   it.each([
     ["nothing", undefined, /^the result of compressImage is required/],
-    ["a promise", Promise.resolve(JPEG), /^the result of compressImage must be a JPEG in a Uint8Array, got a promise/],
-    ["an ArrayBuffer", JPEG.buffer, /^the result of compressImage must be a JPEG in a Uint8Array, got /],
+    ["a promise", Promise.resolve(JPEG), /^the result of compressImage must .*got a promise/],
+    ["an ArrayBuffer", JPEG.buffer, /^the result of compressImage must .*got /],
     ["a text", "jpeg", /must be a JPEG in a Uint8Array, got "jpeg"$/],
     ["words", new Uint16Array(4), /must be a JPEG in a Uint8Array, got Uint16Array\(4\)$/],
-    ["no bytes", new Uint8Array(), /must be a JPEG in a Uint8Array, with 255 and 216 as its first bytes, got Uint8Array\(0\)$/],
+    ["no bytes", new Uint8Array(), /must .*255 and 216.*got Uint8Array\(0\)$/],
     ["pixels", new Uint8Array(100), /with 255 and 216 as its first bytes, got Uint8Array\(100\)$/],
   ])("that returns %s is refused, and nothing is written", async (_name, result, message) => {
     const files = new Map<string, Uint8Array>();
@@ -75,7 +75,7 @@ describe("compressImage", () => {
     const create = async () => new TFRecordObserver("x", spec, { compressImage: () => JPEG, to: new Map() });
     expect(await errorFrom(create())).toMatchObject({
       code: "SPEC_MISMATCH",
-      message: `tensorDataSpec of a must be an image with 1 or 3 channels if compressImage is set, got [8, 16, ${channels}]. Omit compressImage`,
+      message: expect.stringMatching(new RegExp(`^tensorDataSpec of a must .*got \\[8, 16, ${channels}\\]\\. Omit compressImage$`)),
     });
     expect(() => new TFRecordObserver("x", spec, { to: new Map() })).not.toThrow();
   });

@@ -26,18 +26,18 @@ const open = async (files: Map<string, Uint8Array>, salvage = false) => openTfre
 
 describe("a step type", () => {
   it.each([
-    [7, 1, "step_type must be 0 (FIRST), 1 (MID) or 2 (LAST), got 7"],
-    [-1, 1, "step_type must be 0 (FIRST), 1 (MID) or 2 (LAST), got -1"],
-    [0, 3, "next_step_type must be 0 (FIRST), 1 (MID) or 2 (LAST), got 3"],
+    [7, 1, /\bstep_type must .*got 7\b/],
+    [-1, 1, /\bstep_type must .*got -1\b/],
+    [0, 3, /\bnext_step_type must .*got 3\b/],
   ])("%i with a next one of %i is refused with its place, and salvage reads the rest", async (stepType, nextStepType, message) => {
     const files = await fileWith(stepType, nextStepType);
     const length = (files.get("steps.tfrecord") as Uint8Array).length / 5;
     const error = await errorFrom(all(await open(files)));
     expect(error).toMatchObject({ name: "RldsError", code: "CORRUPT", file: "steps.tfrecord", episode: 1, offset: 2 * length });
-    expect(error.message).toContain(message);
+    expect(error.message).toMatch(message);
     const reader = await open(files, true);
     expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([2, 2]);
-    expect(reader.losses).toMatchObject([{ code: "CORRUPT", reason: expect.stringContaining(message) }]);
+    expect(reader.losses).toMatchObject([{ code: "CORRUPT", reason: expect.stringMatching(message) }]);
     // A nest of plain values is read without checks of step types.
     expect(await all(await loadTfrecordDataset(["steps.tfrecord"], { from: files }))).toHaveLength(5);
   });
