@@ -48,8 +48,8 @@ async function accept() {
   await once(server, "listening");
   const before = resident();
   const actors = fork(fileURLToPath(import.meta.url), ["actors", String(server.address().port)]);
-  const ended = once(actors, "exit").then(([code]) => {
-    throw new Error(`the actors ended with exit code ${code} before they had written all steps`);
+  const ended = once(actors, "exit").then(([code, signal]) => {
+    throw new Error(`the actors ended with ${signal ?? `exit code ${code}`} before they had written all steps`);
   });
   const message = () => Promise.race([once(actors, "message"), ended]);
   await message();

@@ -82,9 +82,9 @@ let found;
 function resident(which) {
   if (found === undefined) {
     const program = fileURLToPath(new URL("../socket-memory.mjs", import.meta.url));
-    const { stdout, stderr, status, signal } = spawnSync(process.execPath, ["--expose-gc", program], { encoding: "utf8", timeout: LIMIT_MS });
-    if (status !== 0)
-      throw new Error(signal ? `socket-memory.mjs did not end in ${LIMIT_MS} ms` : `socket-memory.mjs ended with exit code ${status}: ${stderr}`);
+    const { error, stdout, stderr, status, signal } = spawnSync(process.execPath, ["--expose-gc", program], { encoding: "utf8", timeout: LIMIT_MS });
+    if (error !== undefined) throw error.code === "ETIMEDOUT" ? new Error(`socket-memory.mjs did not end in ${LIMIT_MS} ms`) : error;
+    if (status !== 0) throw new Error(`socket-memory.mjs ended with ${signal ?? `exit code ${status}`}: ${stderr}`);
     found = JSON.parse(stdout);
   }
   return found[which] / 1024;

@@ -85,16 +85,20 @@ describe("a text behind a snapshot", () => {
   });
 
   test.each([
-    ["lanes 1", 'writer name "the first" keep 40 autoreset nextStep\nrule memory nStep 2', 'lanes of the writer "the first" must'],
-    ["keep", "writer name third across keep 33\nrule windows length 3 stride 2 priority 2", 'keep of the writer "third" must'],
-    ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" must'],
-    ["autoreset", "writer name third across autoreset nextStep\nrule windows length 3 stride 2 priority 2", 'autoreset of the writer "third" must'],
-    ["no rule", "writer name third across", 'the number of rules of the writer "third" must'],
-    ["another rule", "writer name third across\nrule windows length 3 stride 2", 'the rules of the writer "third" must'],
+    ["lanes 1", 'writer name "the first" keep 40 autoreset nextStep\nrule memory nStep 2', /^SPEC_MISMATCH: lanes of the writer "the first" must .*2.*got 1$/],
+    ["keep", "writer name third across keep 33\nrule windows length 3 stride 2 priority 2", /^SPEC_MISMATCH: keep of the writer "third" must .*32.*got 33$/],
+    ["across", "writer name third\nrule windows length 3 stride 2 priority 2", /^SPEC_MISMATCH: across of the writer "third" must /],
+    [
+      "autoreset",
+      "writer name third across autoreset nextStep\nrule windows length 3 stride 2 priority 2",
+      /^SPEC_MISMATCH: autoreset of the writer "third" must /,
+    ],
+    ["no rule", "writer name third across", /^SPEC_MISMATCH: the number of rules of the writer "third" must .*1.*got 0$/],
+    ["another rule", "writer name third across\nrule windows length 3 stride 2", /^SPEC_MISMATCH: the rules of the writer "third" must .*rule 0 /],
   ])("with other words is refused: %s", (_, lines, why) => {
     const bytes = played().snapshot();
     const embed = new Embed();
-    expect(() => embed.load(bytes, lines)).toThrowError(`SPEC_MISMATCH: ${why}`);
+    expect(() => embed.load(bytes, lines)).toThrowError(why);
     expect(sizes(embed.load(bytes))).toEqual(sizes(played()));
   });
 
@@ -138,7 +142,7 @@ test.each<[string, RegExp]>([
 test("what only TypeScript has for a name is refused", () => {
   const replay = new Replay({ spec, tables });
   replay.writer({ name: "\ud800" });
-  expect(() => new Embed().load(bytesOf(replay))).toThrowError(/^UNSUPPORTED: the snapshot has rules /);
+  expect(() => new Embed().load(bytesOf(replay))).toThrowError(/^UNSUPPORTED: the snapshot has rules .*UTF-8/);
   const odd = new Replay({ spec, tables });
   odd.writer({ name: 'a "b"\\\n#é€𝄞\r' });
   expect(Buffer.from(new Embed().load(bytesOf(odd)).snapshot()).equals(Buffer.from(bytesOf(odd)))).toBe(true);

@@ -154,7 +154,7 @@ describe("steps of packed frames", () => {
         append(embed, step(embed, true, size));
         size++;
       }
-    }).toThrowError(/^OUT_OF_MEMORY: the limit stored \(200000 bytes\) /);
+    }).toThrowError(/^OUT_OF_MEMORY: the limit stored \(200000 bytes\) is reached/);
     expect([size, embed.stats(0)[0]]).toEqual([Math.floor(200_000 / 1248), size]);
   });
 });

@@ -49,14 +49,14 @@ test("columns of priorities have one dimension, or the shape of the keys; every 
   for (const shape of [[6], [6, 1], [1, 6, 1]]) expect(table.updatePriorities(six, two(shape))).toBe(6);
   expect(table.updatePriorities({ data: six, shape: [3, 1, 2] }, two([3, 2], Int32Array))).toBe(6);
   const client = new LocalClient(replay);
-  refused(() => client.mutatePriorities("t", { deletes: { data: six, shape: [2] } as never }), /^deletes must/);
+  refused(() => client.mutatePriorities("t", { deletes: { data: six, shape: [2] } as never }), /^deletes must .*\[2\], got /);
   const mix = mixture([{ from: table, share: 1 }]);
   const batch = mix.sample(6);
-  refused(() => mix.updatePriorities(batch, two([3, 2])), /^priorities must/);
+  refused(() => mix.updatePriorities(batch, two([3, 2])), /^priorities must .*\[3, 2\]/);
   const buffer = new PrioritizedReplayBuffer(4, { seed: 1 });
   for (let k = 0; k < 4; k++) buffer.append({ state: [k], action: k, reward: 0, nextState: [k + 1] });
   buffer.sample(2);
-  expect(() => buffer.updateErrors({ data: new Float32Array([1, 2, 3, 4]), shape: [2, 2] })).toThrow(/^errors must/);
+  expect(() => buffer.updateErrors({ data: new Float32Array([1, 2, 3, 4]), shape: [2, 2] })).toThrow(/^errors must .*\[2, 2\]/);
   expect(buffer.updateErrors({ data: new Float32Array([1, 2]), shape: [2, 1] })).toBe(2);
 });
 

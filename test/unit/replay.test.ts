@@ -258,6 +258,6 @@ test("without tables steps live in the windows of writers", () => {
     const writer = replay.writer({ keep: 3 });
     for (let x = 0; x < 5; x++) writer.append({ x });
     expect([replay.stats().steps, writer.length, replay.tables]).toEqual([3, 3, {}]);
-    expectRefused(replay, () => replay.table("t" as never), "NOT_FOUND", /^table must .*got "t"/);
+    expectRefused(replay, () => replay.table("t" as never), "NOT_FOUND", /^table must .*no tables, got "t"/);
   }
 });

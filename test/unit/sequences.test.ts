@@ -113,7 +113,7 @@ describe("prioritiesOf", () => {
     expectError(
       errorOf(() => view.prioritiesOf(batch, [1, 2])),
       RangeError,
-      /errors must/,
+      /errors must .*2 × 6/,
     );
     expectError(
       errorOf(() => view.prioritiesOf(batch, new Float32Array(12), { eta: 2 })),
@@ -275,7 +275,7 @@ describe("a rule", () => {
     expectError(
       errorOf(() => writer.append(step)),
       "INVALID_DATA",
-      /reward must be finite/,
+      /reward must be finite.*sequence rules/,
     );
     expectError(errorOf(make({ sequence }, { lanes: 2 })), TypeError, /autoreset (must be|is required)/);
     const noReward = new Replay({ spec: { observation: f32(), action: i32() }, tables: { t: { maxSize: 9 } } });

@@ -183,12 +183,7 @@ describe("refused", () => {
       ["né€𝄞", 10],
       ["x".repeat(100_000), 100_000],
     ] as const)
-      expectRefused(
-        replay,
-        () => writer.append({ ...step, task }),
-        "INVALID_DATA",
-        new RegExp(`^task must be a string of at most 8 bytes in UTF-8 \\(the maxBytes of its leaf\\), got ${bytes} bytes$`),
-      );
+      expectRefused(replay, () => writer.append({ ...step, task }), "INVALID_DATA", new RegExp(`^task must .* 8 bytes.*maxBytes.*got ${bytes} bytes$`));
     expectRefused(replay, () => writer.append({ ...step, words: ["a", "1234"] }), "INVALID_DATA", /^words .* got 4 bytes$/);
     expectRefused(replay, () => writer.appendColumns({ task: ["a", "123456789"], words: ["", "", "", ""], reward: [1, 2] }), "INVALID_DATA", /^task /);
     expectRefused(

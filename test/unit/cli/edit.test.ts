@@ -263,29 +263,29 @@ describe("wrong usage", () => {
     [["--cast", "action"], "--cast requires LEAF=DTYPE"],
     [["--cast", "nothing=f32"], "a path in --cast must"],
     [["--episodes", "9-3"], "--episodes must be"],
-    [["--drop-episodes", "40"], "--drop-episodes must"],
-    [["--where", "nothing > 1"], "--where must"],
+    [["--drop-episodes", "40"], /--drop-episodes must .*0 … 39, got 40/],
+    [["--where", "nothing > 1"], /--where must .*return, length/],
     [["--split-into", "train=0.5"], "--split-into writes several datasets"],
     [["--seed", "1"], "--seed requires --split-into"],
     [["--source-fps", "1"], "--source-fps requires --resample-fps"],
     [["--resample-fps", "10"], "--resample-fps needs the times of the steps"],
     [["--swap-channels", "action"], "a path in --swap-channels must"],
     [["--task", "a", "--task", "b"], "--task is set 2 times"],
-    [["--task", "40=a"], "--task must"],
+    [["--task", "40=a"], /--task must .*0 … 39, got 40/],
     [["--fps", "10"], "--fps works only with LeRobot"],
     [["--without", "nothing"], "--without must name columns"],
   ])("%j", async (options, message) => {
     const { line } = await failure(2, "edit", CARTPOLE, fresh(".parquet"), ...options);
-    expect(line).toContain(message);
+    expect(line).toMatch(message);
   });
 
   test("an error about a missing episode names --flags or --drop-episodes", async () => {
     const flags = fresh(".json");
     writeFileSync(flags, '{"flagged": [3, 40]}');
     const { line } = await failure(2, "edit", CARTPOLE, fresh(".parquet"), "--flags", flags, "--drop-episodes", "1");
-    expect(line).toContain("--flags must be episode numbers in 0 … 39, got 40");
+    expect(line).toMatch(/--flags must .*0 … 39, got 40/);
     const { line: dropped } = await failure(2, "edit", CARTPOLE, fresh(".parquet"), "--flags", flags, "--drop-episodes", "50");
-    expect(dropped).toContain("--drop-episodes must be episode numbers in 0 … 39, got 50");
+    expect(dropped).toMatch(/--drop-episodes must .*0 … 39, got 50/);
   });
 
   test("--split-into checks shares and names", async () => {

@@ -227,7 +227,7 @@ test("what no Replay can hold is refused by name, and can be left out", async ()
 
 test.runIf(whole)("text is pushed where its limit is told, and shown", async () => {
   const push = ["push", join(DATA, "extra", "lerobot_v2"), "--dir", temp("videos"), "--table", "t", "--without", "observation/matrix", "--max-text-bytes"];
-  expect((await failure(1, ...push, "8")).line).toMatch(/^reprise: INVALID_DATA: observation\.images\.wrist\.path must/);
+  expect((await failure(1, ...push, "8")).line).toMatch(/^reprise: INVALID_DATA: observation\.images\.wrist\.path must .*\b8 bytes/);
   // The failed push leaves no files that would prevent the corrected one.
   expect(existsSync(temp("videos"))).toBe(false);
   // There are 12 frames, and the last observation of each of the 3 episodes is repeated as the final one.

@@ -45,7 +45,7 @@ test("limiters that mean nothing are refused", () => {
     [() => sampleToInsertRatio(1, 1, Number.POSITIVE_INFINITY), RangeError, /^errorBuffer must/, /Infinity/],
     [() => sampleToInsertRatio(1, 1, [0] as never), TypeError, /^errorBuffer\[1\] is required/],
     [() => sampleToInsertRatio(1, 1, [0, Number.NaN]), RangeError, /^errorBuffer\[1\] must/, /NaN/],
-    [() => sampleToInsertRatio(4, 10, 3), RangeError, /^errorBuffer must/, /37 … 43/],
+    [() => sampleToInsertRatio(4, 10, 3), RangeError, /^errorBuffer must .*\b8\b/, /37 … 43/],
     [() => sampleToInsertRatio(1, 10, [20, 40]), RangeError, /^errorBuffer must .*10/, /20 … 40/],
   ];
   for (const [call, kind, ...says] of bad) expectError(errorOf(call), kind, ...says);

@@ -58,7 +58,7 @@ describe("batchRecurrentExperiences", () => {
     expectError(
       errorOf(() => call(ops[1] as never)),
       RangeError,
-      /experiences must/,
+      /experiences must .*longest/,
     );
   });
 

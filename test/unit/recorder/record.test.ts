@@ -219,7 +219,7 @@ test("options are checked, and a recording that is there keeps its own", async (
   await expect(open({ dir: memory() })).rejects.toThrow(code("NOT_FOUND"));
   await expect(open({ dir: join(folder, "nowhere") })).rejects.toThrow(code("NOT_FOUND"));
   for (const [given, message] of [
-    [{ spec: f32() }, /spec must/],
+    [{ spec: f32() }, /^spec must .*observation and action/],
     [{ spec: { observation: f32(), action: f32(), is_last: f32() } }, /without is_last, which Reprise derives/],
     [{ fps: 0 }, /fps must be a number above 0/],
     [{ images: "jpeg" }, /images must be "raw" or "png"/],
@@ -240,13 +240,13 @@ test("another about than the recording has is an error, as of all that is writte
   await (await opened({ dir, about: { licence: "MIT", robot: { joints: [1, 2], name: "arm" } } })).close();
   await (await opened({ dir })).close();
   for (const [given, path] of [
-    [{ ...about, licence: "GPL" }, "about.licence must"],
-    [{ ...about, robot: { name: "arm", joints: [1, 3] } }, "about.robot.joints.1 must"],
-    [{ ...about, more: 1 }, "about.more must"],
-    [{ licence: "MIT" }, "about.robot is required"],
-    [{}, "about.robot is required"],
+    [{ ...about, licence: "GPL" }, /^about\.licence must .*"MIT".*got "GPL"/],
+    [{ ...about, robot: { name: "arm", joints: [1, 3] } }, /^about\.robot\.joints\.1 must .*2/],
+    [{ ...about, more: 1 }, /^about\.more must .*omitted/],
+    [{ licence: "MIT" }, /^about\.robot is required/],
+    [{}, /^about\.robot is required/],
   ] as const)
-    await expect(opened({ dir, about: given })).rejects.toThrow(expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringContaining(path) }));
+    await expect(opened({ dir, about: given })).rejects.toThrow(expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(path) }));
 });
 
 test("the same directory opened again takes it over: what the first one had is there", async () => {

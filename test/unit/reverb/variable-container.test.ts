@@ -60,14 +60,8 @@ it("a wait ends after its time, or by a signal", async () => {
 });
 
 it.each([
-  [
-    [{ name: "other", maxSize: 1, signature }],
-    { code: "NOT_FOUND", message: 'each of tableNames must be one of other, the client\'s tables, got "variables"' },
-  ],
-  [
-    [{ name: "variables", maxSize: 2, signature }],
-    { name: "RangeError", message: "maxSize of table variables must be 1, because the table stores variables, got 2" },
-  ],
+  [[{ name: "other", maxSize: 1, signature }], { code: "NOT_FOUND", message: expect.stringMatching(/^each of tableNames must .*other.*got "variables"$/) }],
+  [[{ name: "variables", maxSize: 2, signature }], { name: "RangeError", message: expect.stringMatching(/^maxSize of table variables must .*1.*got 2$/) }],
   [[{ name: "variables", maxSize: 1 }], { name: "TypeError", message: expect.stringMatching(/^table variables has no signature/) }],
 ])("what a table must be is told with the first call, and asked again: %#", async (wrong, error) => {
   const right = tables;

@@ -141,7 +141,11 @@ describe("what cannot be carried over is refused by name", () => {
     expectError(refused(frames, { spec: { x: shared("f", u8(4)), z: shared("f", u8(4)) } }), "UNSUPPORTED", /z, which is shared/);
     const stored = bytesOf(small({ x: i32() }, { storedBytes: { max: 200, evictFrom: "t" } }));
     expect(Replay.restore(migrated(stored, { spec: { x: f64() } })).options.storedBytes).toEqual({ max: 200, evictFrom: "t" });
-    expectError(refused(stored, { spec: { x: f32(100) }, migrate: () => ({ x: new Float32Array(100) }) }), RangeError, /storedBytes.max of the snapshot must be at least 4\d\d/);
+    expectError(
+      refused(stored, { spec: { x: f32(100) }, migrate: () => ({ x: new Float32Array(100) }) }),
+      RangeError,
+      /storedBytes.max of the snapshot must be at least 4\d\d/,
+    );
   });
   test("leaves that transition, a writer or an item names", () => {
     const spec = { a: f32(), r: f32() };

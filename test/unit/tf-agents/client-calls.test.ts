@@ -216,7 +216,7 @@ test("an inserted step fits a signature of items of one step, or of a step", () 
   const signature = Object.fromEntries(["a", "b", "c"].map((name) => [name, { dtype: "i32", shape: [1] }] as const));
   const wide = LocalClient.of({ spec: { a: i32(), b: i32(), c: i32() }, tables: [{ name: "t", ...once, signature }] });
   expect(() => wide.insert({ a: 1, b: 2 }, { t: 1 })).toThrow(
-    /^an item of table t must be a list of the 3 columns of its signature: a i32 of shape \[1\], b i32 of shape \[1\], c i32 of shape \[1\], got 2: i32 of shape \[1\], i32 of shape \[1\]$/,
+    /^an item of table t must .*3 columns.*: a i32.*, b i32.*, c i32.*, got 2: i32 of shape \[1\], i32 of shape \[1\]$/,
   );
   const writer = made.legacyWriter({ maxSequenceLength: 2 });
   writer.append(1);

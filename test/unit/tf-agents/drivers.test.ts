@@ -66,7 +66,7 @@ test.each<[string, () => unknown, typeof TypeError, RegExp]>([
     "no info",
     () => new PyDriver({ ...counter(), getInfo: undefined as never }, () => 0, [], { maxSteps: 1, infoObservers: [() => 0] }),
     TypeError,
-    /^environment must/,
+    /^environment must .*getInfo/,
   ],
   [
     "info observers of a step driver",

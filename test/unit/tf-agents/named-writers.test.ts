@@ -95,7 +95,7 @@ describe("an observer with a name", () => {
     expectError(
       errorOf(() => new ReverbAddTrajectoryObserver(copy as never, { tableName: "t", sequenceLength: 3, name: "one" })),
       "SPEC_MISMATCH",
-      /^keep must .*"one"/,
+      /^keep must .*\b2\b.*"one"/,
     );
   });
 

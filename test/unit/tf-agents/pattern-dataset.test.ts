@@ -121,7 +121,7 @@ test("what is wrong is said at once, or with the step", async () => {
   expect(() => [...make(STEPS, [config], { ...options, isEndOfEpisode: () => 1 })]).toThrow(/the result of isEndOfEpisode must .*got 1/);
   expect(() => [...make([{ ...step(0), a: 1.5 }], [config])]).toThrow(/a must .*i32.*-2147483648 … 2147483647, got 1\.5/);
   expect(() => [...make([{ ...step(0), z: 1 }], [config])]).toThrow(/z is not one of them/);
-  await expect(make([3], [config]).stream().getReader().read()).rejects.toThrow("step must be an object with some of the keys a, deep, end, got 3");
+  await expect(make([3], [config]).stream().getReader().read()).rejects.toThrow(/^step must .*a, deep, end, got 3$/);
 });
 
 test("a step may leave fields out: no item takes them", () => {

@@ -142,7 +142,7 @@ test("all steps have the fields of the first one, some of them without a value",
   expect(drawn(client)).toEqual([[1], [3]]);
   const lean = client.structuredWriter([createConfig(newest, "t")]);
   lean.append({ a: 1 });
-  expect(() => lean.append({ a: 2, b: 2 })).toThrow(/step must not/);
+  expect(() => lean.append({ a: 2, b: 2 })).toThrow(/step must not .*\bb\b/);
 });
 
 test("what is refused leaves counts, the open step and items as they were", () => {

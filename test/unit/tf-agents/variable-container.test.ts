@@ -149,13 +149,13 @@ describe("refuses", () => {
   test("tables that are not there, or not of size 1", () => {
     const replay = new Replay({ spec, tables: { variables: { maxSize: 2 }, once: { maxSize: 1 } } });
     const make = (tableNames?: readonly string[]) => () => new ReverbVariableContainer(replay, tableNames && { tableNames });
-    expect(make(["nowhere"])).toThrow('each of tableNames must be one of variables, once, the client\'s tables, got "nowhere"');
-    expect(make()).toThrow(new RangeError("maxSize of table variables must be 1, because the table stores variables, got 2"));
+    expect(make(["nowhere"])).toThrow(/^each of tableNames must .*variables, once.*got "nowhere"$/);
+    expect(make()).toThrow(/^maxSize of table variables must .*1.*got 2$/);
     expect(make(["once"])).not.toThrow();
     expect(make("once" as never)).toThrow(/tableNames must .*got "once"/);
     expect(() => new ReverbVariableContainer({} as never)).toThrow(/^client .*ReverbClient/);
     expect(() => new ReverbVariableContainer(replay, { tables: [] } as never)).toThrow("Options: tableNames");
-    expect(make([])).toThrow(/tableNames must/);
+    expect(make([])).toThrow(/^tableNames must .*at least one/);
   });
 
   test("a table that is not the container's", async () => {
@@ -217,9 +217,9 @@ describe("refuses", () => {
     ];
     const client = LocalClient.of({ spec: { w: f32(2, 2), name: text({ maxBytes: 2 }) }, tables });
     const container = new ReverbVariableContainer(client, { tableNames: ["w", "name"] });
-    const message = /^values\.w must be f32 of shape \[2, 2\], as in the spec of table w, got a value of shape \[3, 2\]$/;
+    const message = /^values\.w must .*\[2, 2\].*table w.*\[3, 2\]$/;
     expectError(await refusal(container.push({ w: new Float32Array(6) }, { table: "w" })), "SPEC_MISMATCH", message);
-    const long = /^values\.name must be a string of at most 2 bytes in UTF-8, as in the spec of table name, got "é1"$/;
+    const long = /^values\.name must .* 2 bytes.*got "é1"$/;
     expectError(await refusal(container.push({ name: "é1" }, { table: "name" })), "INVALID_DATA", long);
   });
 

@@ -1,4 +1,4 @@
-/** Loads the PNG encoder, which writers need only for datasets with images. */
+/** Loads the PNG encoder, a module that only writers of images need. */
 
 /** A function that encodes an image with 8 bits per channel as PNG. */
 export type EncodePng = (data: Uint8Array, width: number, height: number, channels: number) => Uint8Array;

@@ -146,7 +146,7 @@ describe("another split", () => {
     const before = new Map(files);
     const other = await openTfds(`${DATA}cartpole`);
     for (const overwrite of [false, true])
-      expectError(await errorFrom(writeTfds(other, files, { name: "parts", split: "test", overwrite })), "SPEC_MISMATCH", /the split must/);
+      expectError(await errorFrom(writeTfds(other, files, { name: "parts", split: "test", overwrite })), "SPEC_MISMATCH", /the split must .*\btrain\b/);
     expect(files).toEqual(before);
     await writeTfds(other, files, { name: "parts", overwrite: true });
     expect(await episodesOf(files, "train")).toBe(40);

@@ -7,6 +7,7 @@ import { f32, i64, type Spec, u8, u32 } from "../../../../../src/index.ts";
 import { loadTfrecordDataset, TFRecordObserver, trajectorySpec } from "../../../../../src/tf-agents/index.ts";
 import { all } from "../../../../support/columns.ts";
 import { errorFrom } from "../../../../support/later.ts";
+import { errorOf, expectError } from "../../../../support/refused.ts";
 import { dataFolder } from "../../rlds/data.ts";
 
 const TRAJECTORY = trajectorySpec({ observation: f32(2), action: i64() });
@@ -66,12 +67,9 @@ describe("TFRecordObserver", () => {
 
   it.each(["../y", "/y", "a//y", "a\\y"])("refuses the path %s in a folder", (path) => {
     const create = () => new TFRecordObserver(path, f32(), { to: new Map() });
-    expect(create).toThrow(
-      expect.objectContaining({
-        name: "RangeError",
-        message: expect.stringMatching(/^outputPath must /),
-      }),
-    );
+    const error = errorOf(create);
+    expectError(error, RangeError, /^outputPath must /);
+    expect(error.message).toContain(`, got ${JSON.stringify(path)}`);
   });
 });
 
@@ -87,7 +85,7 @@ describe("openTfrecord", () => {
 
   it("refuses step types that are no single number", async () => {
     const failure = await errorFrom(openTfrecord(await files(), { spec: { ...TRAJECTORY, stepType: f32(2) } as Spec }));
-    expect(failure).toMatchObject({ code: "SPEC_MISMATCH", message: "the spec of stepType must be a single number, got a leaf of shape [2]" });
+    expect(failure).toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringMatching(/^the spec of stepType must .*got a leaf of shape \[2\]$/) });
   });
 });
 
