@@ -43,7 +43,7 @@ function threeSteps(x: Exports) {
   return { pool, stream, writer, table, scratch, u32, head };
 }
 
-test.for(["debug", "release", "scalar"] as const)("the tables of the checksum lie between the header and the arena of the %s core", (target) => {
+test.for(["debug", "release", "scalar"] as const)("checksum tables are between the header and the arena of the %s core", (target) => {
   const x = coreOf(target);
   const header = () => new Uint8Array(x.memory.buffer).slice(0, 1024);
   const at = x.arena_alloc(64);
@@ -56,27 +56,27 @@ test.for(["debug", "release", "scalar"] as const)("the tables of the checksum li
 });
 
 describe("an assertion of the debug core", () => {
-  test("fires if a run of the arena is freed that was not allocated", () => {
+  test("fails if arena_free gets a run that was not allocated", () => {
     const x = debugCore();
     expect(trapOf(x, () => x.arena_free(4100, 8))).toEqual(place("memory/arena.ts", "frees only runs that were allocated"));
     expect(trapOf(x, () => x.arena_free(1 << 24, 4096))).toEqual(place("memory/arena.ts", "frees only runs that were allocated"));
   });
 
-  test("fires where a link of an item's run is lost", () => {
+  test("fails if a run of an item lost a link", () => {
     const x = debugCore();
     const { stream, table, u32, head } = threeSteps(x);
     u32[(head + 4) >> 2] = 0;
     expect(trapOf(x, () => x.table_insert(table, stream, 3, 0, 1))).toEqual(place("rows/run.ts", "a run is linked to its end"));
   });
 
-  test("fires if a row is released more often than it is held", () => {
+  test("fails if a row is released more often than it is held", () => {
     const x = debugCore();
     const { table, u32, head } = threeSteps(x);
     u32[head >> 2] = 0;
     expect(trapOf(x, () => x.table_clear(table))).toEqual(place("rows/pool.ts", "a row is released at most as often as it is held"));
   });
 
-  test("fires where an episode loses an item that it does not have", () => {
+  test("fails if an episode loses an item that it does not have", () => {
     const x = debugCore();
     const { table, u32, scratch, head } = threeSteps(x);
     u32[(head + 8) >> 2] = 77;
@@ -84,13 +84,13 @@ describe("an assertion of the debug core", () => {
     expect(trapOf(x, () => x.table_delete(table, scratch, 1))).toEqual(place("tables/episodes.ts", "an episode loses no more items than it has"));
   });
 
-  test("is told from a trap of another kind, and from a call that does not trap", () => {
+  test("has a place, unlike other traps, and trapOf throws if a call does not trap", () => {
     const x = debugCore();
     expect(trapOf(x, () => x.stream_length(0x7fffffff))).toEqual({ line: 0, column: 0, message: "" });
     expect(() => trapOf(x, () => x.arena_used())).toThrow("was to trap");
   });
 
-  test("is not in the release core: the same call goes on", () => {
+  test("does not exist in the release core, where the same call continues", () => {
     const x = coreOf("release");
     const { table, u32, head } = threeSteps(x);
     u32[head >> 2] = 0;
@@ -162,7 +162,7 @@ describe("the debug core under a random load", () => {
     return String(digest);
   }
 
-  test.for(some([1, 2, 3], 1))("breaks no assertion and no invariant, and answers as the release core does (seed %i)", (seed) => {
+  test.for(some([1, 2, 3], 1))("breaks no assertion or invariant, and equals the release core (seed %i)", (seed) => {
     expect(run(moduleOf("debug"), seed)).toBe(run(moduleOf("release"), seed));
   });
 });

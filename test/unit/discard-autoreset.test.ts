@@ -145,11 +145,11 @@ async function world(seed: number): Promise<void> {
   expect(pairsIn(replay), `seed ${seed}`).toEqual(twins.flatMap((twin) => twin.close()).sort());
 }
 
-test("the final step of an episode that was given up begins none, over lanes, blocks, ports, snapshots and journals", async () => {
+test("the final step of a discarded episode does not start the next episode", async () => {
   for (let seed = 0; seed < scaled(300, 5); seed++) await world(seed);
 });
 
-test("a plain end says that the environments were reset by hand: the next step is the first one", () => {
+test("after endEpisode, the next step is the first one of a new episode", () => {
   const replay = new Replay({ spec, tables: TABLES, logger: null });
   const writer = replay.writer({ lanes: 1, items: [{ table: "t", length: 2 }], autoreset: "nextStep" });
   const step = (observation: number) => ({ observation: [observation], action: [0], reward: [0] });

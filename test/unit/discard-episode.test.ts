@@ -91,11 +91,11 @@ async function world(seed: number): Promise<void> {
   expect(broken(replay)).toEqual([]);
 }
 
-test("nothing of an episode is left that was given up, in any table, and what others made stays", async () => {
+test("discardEpisode deletes the items of the episode from all tables, and no others", async () => {
   for (let seed = 0; seed < scaled(200, 3); seed++) await world(seed);
 });
 
-test("whoever waits for an item of it goes on, and counters say that it was deleted", async () => {
+test("discardEpisode ends waits for its items, counts them as deleted and rejects invalid calls", async () => {
   const replay = new Replay({ spec: f32(), tables: { t: { maxSize: 10, rateLimiter: queueLimiter(1) } }, logger: null });
   const writer = replay.writer();
   for (let k = 0; k < 3; k++) writer.append(k);
@@ -126,7 +126,7 @@ test("whoever waits for an item of it goes on, and counters say that it was dele
   );
 });
 
-test("an actor gives episodes up over a port", async () => {
+test("a remote writer discards episodes over a port", async () => {
   const { replay, writer } = await pair({ spec: f32(), tables: { t: { maxSize: 50 } } }, { items: [{ table: "t", length: 2 }] });
   for (let k = 1; k < 4; k++) await writer.append(k);
   await writer.endEpisode();

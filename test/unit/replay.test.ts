@@ -14,7 +14,7 @@ import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
 
-test("a seed is one of 64 bits wherever it is given", async () => {
+test("every constructor with a seed requires an integer of 64 bits", async () => {
   const spec = { x: f32() };
   const makers: ((seed: never) => unknown)[] = [
     (seed) => Replay.plan({ spec, seed }),
@@ -40,7 +40,7 @@ test("a seed is one of 64 bits wherever it is given", async () => {
   for (const seed of [0, 2 ** 53 - 1, 0n, 2n ** 64n - 1n] as never[]) for (const make of makers) make(seed);
 });
 
-test("two Replays without a seed draw alike: it is 0", () => {
+test("two Replays without a seed produce the same draws as seed 0", () => {
   const drawn = [{}, {}, { seed: 0 }, { seed: 0n }].map((options) => {
     const replay = new Replay({ spec: { x: i32() }, tables: { t: { maxSize: 99 } }, ...options });
     replay.writer({ items: [{ table: "t", length: 1 }] }).appendColumns({ x: Int32Array.from({ length: 99 }, (_, i) => i) });
@@ -49,7 +49,7 @@ test("two Replays without a seed draw alike: it is 0", () => {
   expect(new Set(drawn).size).toBe(1);
 });
 
-test("a Replay's options are checked", () => {
+test("the constructor rejects invalid options", () => {
   const good = { spec: f32(), tables: { t: { maxSize: 4 } } };
   const table = (options: unknown) => ({ ...good, tables: { t: options } });
   const bad: [unknown, Kind, ...RegExp[]][] = [
@@ -111,7 +111,7 @@ test("a Replay's options are checked", () => {
   }
 });
 
-test("a table that is not there is named, with those that are", () => {
+test("table throws NOT_FOUND for an unknown name, and lists the known names", () => {
   const replay = new Replay({ spec: f32(), tables: { a: { maxSize: 4 }, b: { maxSize: 4 } } });
   for (const name of ["c", "", "toString", undefined, 3])
     expectRefused(replay, () => replay.table(name as "a"), "NOT_FOUND", /^table (must be|is required:) one of "a", "b"/);
@@ -125,7 +125,7 @@ test.each([
   ["a number", f32(), 1],
   ["800 bytes", f32(200), new Float32Array(200).fill(1)],
   ["an image", u8(84, 84), new Uint8Array(84 * 84).fill(1)],
-])("what plan tells is enough: steps of %s", (_, spec, step) => {
+])("plan returns a sufficient number of bytes: steps of %s", (_, spec, step) => {
   for (const maxSize of [1, 100, 1023, 3000]) {
     for (const sampler of [uniform(), prioritized(0.6)]) {
       const options = { spec, tables: { t: { maxSize, sampler } } };
@@ -145,7 +145,7 @@ test.each([
   }
 });
 
-test("plan tells the parts as well", () => {
+test("plan returns the bytes per step, per item and per table", () => {
   const plan = Replay.plan({ spec: { a: f32(3), b: u8(2000) }, tables: { big: { maxSize: 1000 }, small: { maxSize: 10, maxSteps: 20 } } });
   expect(plan.bytesPerStep).toBe(12 + 12 + 2000);
   expect(plan.steps).toBe(1000);
@@ -154,7 +154,7 @@ test("plan tells the parts as well", () => {
   expect(plan.bytes).toBeGreaterThan(1000 * 2028 + (plan.tables.big?.bytes ?? 0) + (plan.tables.small?.bytes ?? 0));
 });
 
-test("same seed and same calls, same batches; another seed, others", () => {
+test("batches depend only on the seed and the calls", () => {
   const run = (seed: number | bigint, module?: WebAssembly.Module) => {
     const replay = new Replay({ spec: i32(), tables: { u: { maxSize: 50 }, p: { maxSize: 50, sampler: prioritized(0.7) } }, seed, module });
     const writer = replay.writer({
@@ -188,7 +188,7 @@ test("same seed and same calls, same batches; another seed, others", () => {
   expect(run(7n + 2n ** 32n)).not.toEqual(first);
 });
 
-test("tables of one Replay draw apart from each other", () => {
+test("tables of one Replay draw independently", () => {
   const replay = new Replay({ spec: i32(), tables: { a: { maxSize: 99 }, b: { maxSize: 99 } } });
   const writer = replay.writer({
     items: [
@@ -202,7 +202,7 @@ test("tables of one Replay draw apart from each other", () => {
   expect(replay.stats().steps).toBe(99);
 });
 
-test("after dispose every call is refused", async () => {
+test("every call throws CLOSED after dispose", async () => {
   const replay = new Replay({ spec: f32(2), tables: { t: { maxSize: 4, rateLimiter: minSize(1) } } });
   const writer = replay.writer();
   const { staged } = writer;
@@ -252,7 +252,7 @@ test("after dispose every call is refused", async () => {
   expect(() => staged.value).toThrow(/closed/);
 });
 
-test("without tables steps live in the windows of writers", () => {
+test("without tables, writers keep steps only in their windows", () => {
   for (const tables of [undefined, {}, null]) {
     const replay = new Replay({ spec: { x: f32() }, tables: tables as never });
     const writer = replay.writer({ keep: 3 });

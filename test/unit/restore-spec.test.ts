@@ -7,7 +7,7 @@ const v1 = { observation: { pixels: u8(4, 4), state: f32(3) }, action: i32(), sa
 const tables = { t: { maxSize: 4 } };
 const saved = () => bytesOf(new Replay<Spec, string>({ spec: v1, tables }));
 
-test("the same spec gives the Replay with its types", () => {
+test("the same spec restores a typed Replay", () => {
   const replay = Replay.restore(saved(), { spec: v1 });
   expect(replay.options.spec).toEqual(v1);
   expectTypeOf(replay.options).not.toBeAny();
@@ -17,7 +17,7 @@ test("the same spec gives the Replay with its types", () => {
   expect(Replay.restore(saved(), { spec: { action, ...rest } }).options.spec).toEqual(v1);
 });
 
-describe("another one is refused, and the first difference named", () => {
+describe("another spec throws SPEC_MISMATCH with the first difference", () => {
   const { said, observation, action } = v1;
   const cases: [string, Spec, RegExp][] = [
     ["shape", { ...v1, observation: { ...observation, state: f32(4) } }, /^spec\.observation\.state must .*f32.*\[3\].*got f32 of shape \[4\]/],
@@ -65,7 +65,7 @@ describe("another one is refused, and the first difference named", () => {
   });
 });
 
-test("what is no spec is refused before anything is read", () => {
+test("an invalid spec throws before any data is read", () => {
   expectError(
     errorOf(() => Replay.restore([], { spec: { a: 1 } as never })),
     TypeError,
@@ -73,7 +73,7 @@ test("what is no spec is refused before anything is read", () => {
   );
 });
 
-test("a list is compared by its places", () => {
+test("a list is compared by index", () => {
   const list = bytesOf(new Replay<Spec, string>({ spec: [f32(), i32()], tables: {} }));
   expect(Replay.restore(list, { spec: [f32(), i32()] }).options.spec).toEqual([f32(), i32()]);
   expectError(
@@ -88,7 +88,7 @@ test("a list is compared by its places", () => {
   );
 });
 
-test("options that Replay.open has alone are refused", () => {
+test("options that only Replay.open has are rejected", () => {
   const options: Partial<ReplayOptions> = { seed: 1 };
   expectError(
     errorOf(() => Replay.restore(saved(), options as never)),

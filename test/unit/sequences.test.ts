@@ -31,7 +31,7 @@ function filled(steps = 9, open = 0, options: object = {}) {
   return { replay, writer, table: replay.tables.memory };
 }
 
-test("every leaf of each step under its name, and the state of the first step", () => {
+test("sample returns every leaf of each step by name, and the state of the first step", () => {
   const { table } = filled(4);
   const batch = table.sequences({ gamma: 0.5, n: 2, state: ["hidden"] }).sample(2, { beta: 0.4 });
   expect([batch.observation.x.shape, batch.action.shape, batch.reward.shape, batch.note.shape]).toEqual([
@@ -92,7 +92,7 @@ test("types follow the spec, the roles and the options", () => {
 });
 
 describe("prioritiesOf", () => {
-  test("is the mixture of the largest and the mean error of learning steps", () => {
+  test("mixes the largest and the mean error of the learning steps", () => {
     const { table } = filled(4);
     const view = table.sequences({ gamma: 0.5 });
     const batch = view.sample(1);
@@ -106,7 +106,7 @@ describe("prioritiesOf", () => {
     expect([...view.prioritiesOf(bare, errors)]).toEqual([0]);
   });
 
-  test("refuses errors of too few steps, and options that are none", () => {
+  test("rejects too few errors and invalid options", () => {
     const { table } = filled(4);
     const view = table.sequences({ gamma: 0.5 });
     const batch = view.sample(2);
@@ -129,7 +129,7 @@ describe("prioritiesOf", () => {
 });
 
 describe("a view", () => {
-  test("refills a batch, lends one, loops, and gives the same as a new one", async () => {
+  test("returns equal values in new, reused, recycled and looped batches", async () => {
     const views = [0, 1, 2, 3].map(() => filled(30));
     const options = { gamma: 0.9, n: 3 };
     const [plain, refilled, lent, looped] = views.map(({ table }) => table.sequences(options)) as [
@@ -151,7 +151,7 @@ describe("a view", () => {
     await loop.return?.(undefined);
   });
 
-  test("waits for a batch in parts, which are one in the end", async () => {
+  test("combines partial draws into one batch while it waits", async () => {
     const replay = new Replay({ spec, tables: { memory: { maxSize: 100, sampler: fifo(), maxTimesSampled: 1, rateLimiter: minSize(1) } }, seed: 3 });
     const writer = replay.writer({ items: [{ table: "memory", sequence }] });
     const view = replay.tables.memory.sequences({ gamma: 0.5 });
@@ -168,7 +168,7 @@ describe("a view", () => {
     expect([...batch.discounts.data.subarray(0, 4)]).toEqual([0.5, 0.5, 0, 0]);
   });
 
-  test("pads to length, or cuts: what is cut bootstraps from the last step that is shown", () => {
+  test("pads or cuts to length, and bootstraps from the last visible step after a cut", () => {
     const { table } = filled(9);
     const wide = table.sequences({ gamma: 0.5, length: 8 }).sample(1);
     expect(wide.mask.shape).toEqual([1, 8]);
@@ -176,7 +176,7 @@ describe("a view", () => {
     for (let i = 0; i < 3; i++) expect([...cut.bootstraps.data.subarray(3 * i, 3 * i + 3)]).toEqual([2, 2, 2]);
   });
 
-  test("says why it has no batch", () => {
+  test("reports why it has no batch", () => {
     const replay = new Replay({ spec, tables: { memory: { maxSize: 9, rateLimiter: minSize(2) } } });
     const view = replay.tables.memory.sequences({ gamma: 0.5 });
     expectError(
@@ -199,7 +199,7 @@ describe("a view", () => {
     );
   });
 
-  test("refuses leaves that have names of its columns, and roles without a leaf", () => {
+  test("rejects leaves with the names of its columns, and roles without a leaf", () => {
     const named = new Replay({ spec: { ...spec, isFirst: bool() }, tables: { t: { maxSize: 9 } } });
     expectError(
       errorOf(() => named.tables.t.sequences({ gamma: 1 })),
@@ -215,7 +215,7 @@ describe("a view", () => {
     );
   });
 
-  test("writes values back to the steps that it shows", () => {
+  test("returns batches that writeSteps accepts", () => {
     const { table } = filled(9);
     const view = table.sequences({ gamma: 0.5 });
     const batch = view.sample(3, { replacement: false });
@@ -228,7 +228,7 @@ describe("a view", () => {
     for (let i = 0; i < 18; i++) expect(after[i]).toBe(mask.data[i] === 1 ? last.get(Number(batch.observation.x.data[2 * i])) : 0);
   });
 
-  test("items of other rules are sequences without burn-in, of which it is not known whether they begin an episode", () => {
+  test("reads items of other rules as sequences without burn-in and without isFirst", () => {
     const replay = new Replay({ spec, tables: { memory: { maxSize: 9 } } });
     const writer = replay.writer({});
     for (let i = 0; i < 3; i++) writer.append({ observation: { x: [i, 0] }, action: i, reward: 1, hidden: { h: [0, 0, 0], c: 0 }, note: "" });
@@ -253,13 +253,13 @@ describe("a rule", () => {
     [{ sequence, length: 6 }, /length/],
     [{ sequence, columns: {} }, /columns/],
     [{ sequence: 6 }, /sequence/],
-  ])("refuses %j", (rule, says) => {
+  ])("rejects %j", (rule, says) => {
     const { replay } = filled();
     expect(() => make(rule)()).toThrow(says);
     expectRefused(replay, () => replay.writer({ items: [{ table: "memory", ...rule } as never] }), errorOf(make(rule)).constructor as typeof TypeError, says);
   });
 
-  test("needs to know how episodes end, and rewards that are numbers", () => {
+  test("requires terminated, a final observation after truncation, and finite rewards", () => {
     const { writer } = filled(9, 2);
     expectError(
       errorOf(() => writer.endEpisode()),
@@ -286,7 +286,7 @@ describe("a rule", () => {
     );
   });
 
-  test.runIf(whole)("makes the items of Acme's SequenceAdder, truncated or padded at the end of an episode", () => {
+  test.runIf(whole)("creates the items of Acme's SequenceAdder, truncated or padded at the end of an episode", () => {
     /** Returns the first steps and lengths of the items that acme/adders/reverb/sequence.py makes for a buffer of at most `longest` steps. */
     const adder = (steps: number, longest: number, period: number) => {
       const items: string[] = [];
@@ -315,7 +315,7 @@ describe("a rule", () => {
       }
   });
 
-  test("takes the priority of a sequence from a leaf of its first step", () => {
+  test("reads the priority of a sequence from a leaf of its first step", () => {
     const replay = new Replay({ spec, tables: { memory: { maxSize: 9, sampler: prioritized(1) } } });
     const writer = replay.writer({ items: [{ table: "memory", sequence, priority: { leaf: "hidden.c" } }] });
     for (let i = 0; i < 9; i++) writer.append({ observation: { x: [i, 0] }, action: i, reward: 1, hidden: { h: [0, 0, 0], c: 10 + i }, note: "" });
@@ -325,7 +325,7 @@ describe("a rule", () => {
     expect([...info.priorities]).toEqual([0, 1, 2].map((i) => steps.hidden.c.data[6 * i]));
   });
 
-  test("gives the largest priority on a prioritized table, or its own", () => {
+  test("assigns the largest priority on a prioritized table", () => {
     const { table, writer } = filled(9, 0);
     const { keys } = table.sequences({ gamma: 1 }).sample(3, { replacement: false });
     table.updatePriorities(keys, [5, 1, 1]);
@@ -334,7 +334,7 @@ describe("a rule", () => {
     expect(filled(9, 0, { sampler: fifo() }).table.stats().size).toBe(3);
   });
 
-  test("an item is a window like any other for sample, transitions and delete", () => {
+  test("creates items for sample, transitions and delete, as other rules do", () => {
     const { table } = filled(9);
     const batch = table.sample(3, { replacement: false });
     expect([...batch.lengths].sort()).toEqual([4, 6, 6]);
@@ -343,7 +343,7 @@ describe("a rule", () => {
     expect(table.size).toBe(0);
   });
 
-  test("a rate limiter lets it wait as others do, and discardEpisode takes it back", () => {
+  test("creates items that wait for the rate limiter, and discardEpisode removes them", () => {
     const { table, writer } = filled(9, 7);
     expect(table.size).toBe(4);
     expect(writer.discardEpisode()).toBe(1);

@@ -27,7 +27,7 @@ function borders(bytes: Buffer): number[] {
 
 const refusalOf = (bytes: Uint8Array) => errorOf(() => Replay.restore(bytes)) as ReplayError;
 
-test("nothing, too little, too much, or something else is CORRUPT", () => {
+test("a snapshot that is empty, cut, extended or of another format throws CORRUPT", () => {
   const bytes = sceneBytes("fifo over fifo");
   for (const source of [new Uint8Array(0), [], bytes.subarray(0, 3), bytes.subarray(0, 8), Buffer.from("not a snapshot, but long enough")]) {
     expectError(
@@ -41,7 +41,7 @@ test("nothing, too little, too much, or something else is CORRUPT", () => {
   expectError(refusalOf(Buffer.concat([bytes.subarray(0, 8), bytes])), "CORRUPT");
 });
 
-test("another version's snapshot is UNSUPPORTED, and the message says which", () => {
+test("a snapshot of another version throws UNSUPPORTED with that version", () => {
   const bytes = Buffer.from(sceneBytes("fifo over fifo"));
   bytes.write("REPRISE2");
   expectError(refusalOf(bytes), "UNSUPPORTED", /must begin with REPRISE1, got "REPRISE2"/, /the version of Reprise that wrote it/);
@@ -49,7 +49,7 @@ test("another version's snapshot is UNSUPPORTED, and the message says which", ()
   expectError(refusalOf(bytes), "CORRUPT", /RPRSNAQ1/);
 });
 
-test.each(some(["items that wait", "several writers and lanes", "shared and wide leaves"], 1))("cut anywhere, it is CORRUPT: %s", (name) => {
+test.each(some(["items that wait", "several writers and lanes", "shared and wide leaves"], 1))("a snapshot that is cut anywhere throws CORRUPT: %s", (name) => {
   const bytes = sceneBytes(name);
   const cuts = new Set(borders(bytes).flatMap((at) => [at - 1, at, at + 16]));
   const random = new TestRandom(8);
@@ -57,7 +57,7 @@ test.each(some(["items that wait", "several writers and lanes", "shared and wide
   for (const cut of cuts) if (cut >= 0 && cut < bytes.length) expectError(refusalOf(bytes.subarray(0, cut)), "CORRUPT", /truncated or altered/);
 });
 
-test("a section that is missing, twice there, or in another's place is CORRUPT", () => {
+test("a missing or repeated section throws CORRUPT", () => {
   const bytes = sceneBytes("prioritized over fifo");
   const at = borders(bytes);
   const sections = at.slice(1).map((end, i) => bytes.subarray(at[i], end));
@@ -71,7 +71,7 @@ test("a section that is missing, twice there, or in another's place is CORRUPT",
 });
 
 test.each(some(["uniform over lifo", "maxHeap over uniform", "items that wait", "several writers and lanes", "shared and wide leaves"], 2))(
-  "one bit altered, it is refused with a code, or was never read: %s",
+  "one altered bit throws CORRUPT, or UNSUPPORTED if it changes the version: %s",
   (name) => {
     const bytes = Buffer.from(sceneBytes(name));
     const random = new TestRandom(9);
@@ -91,7 +91,7 @@ test.each(some(["uniform over lifo", "maxHeap over uniform", "items that wait", 
   },
 );
 
-test("a queue of free slots that leads to a slot in use is CORRUPT, though its checksum is right", () => {
+test("a free list that contains a used slot throws CORRUPT despite a correct checksum", () => {
   const bytes = Buffer.from(sceneBytes("prioritized over fifo"));
   const at = borders(bytes).find((from) => bytes.readUInt32LE(from) === TABLE) as number;
   const payload = bytes.subarray(at + 16, at + 16 + bytes.readUInt32LE(at + 8));
@@ -102,7 +102,7 @@ test("a queue of free slots that leads to a slot in use is CORRUPT, though its c
   expectError(refusalOf(bytes), "CORRUPT", /is inconsistent: table 0, invariant 8/);
 });
 
-test("a length that became greater than memory is CORRUPT as well", () => {
+test("a length that is greater than memory throws CORRUPT", () => {
   const options = { spec: u8(800), tables: { t: { maxSize: 400 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -117,7 +117,7 @@ test("a length that became greater than memory is CORRUPT as well", () => {
   }
 });
 
-test("two writers of one name are CORRUPT, though the checksum is right", () => {
+test("two writers with one name throw CORRUPT despite a correct checksum", () => {
   const replay = new Replay({ spec: u8(), tables: {}, logger: null });
   for (const name of ["first", "other"]) replay.writer({ name });
   const bytes = bytesOf(replay);

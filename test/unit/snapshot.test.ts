@@ -21,7 +21,7 @@ function draws(replay: AnyReplay): Buffer {
   return Buffer.concat(parts);
 }
 
-test.each(sceneNames(4))("a restored Replay goes on as the original: %s", (name) => {
+test.each(sceneNames(4))("a restored Replay continues exactly like the original: %s", (name) => {
   const { make, act } = SCENES[name] as (typeof SCENES)[string];
   const original = make();
   const past = new TestRandom(name.length);
@@ -47,7 +47,7 @@ test.each(sceneNames(4))("a restored Replay goes on as the original: %s", (name)
   expect(draws(restored).equals(draws(original))).toBe(true);
 });
 
-test("the same calls give the same snapshot, and taking one changes nothing", () => {
+test("the same calls produce the same snapshot, and taking a snapshot changes nothing", () => {
   const { make, act } = SCENES["several writers and lanes"] as (typeof SCENES)[string];
   const [a, b] = [make(), make(moduleOf("scalar"))] as const;
   const [ra, rb] = [new TestRandom(1), new TestRandom(1)];
@@ -68,7 +68,7 @@ function small() {
   return { replay, writer };
 }
 
-test("bytes, chunks of any size, and chunks that come later are read alike", async () => {
+test("restore accepts bytes, chunks of any size, and asynchronous chunks", async () => {
   const { replay } = small();
   const bytes = bytesOf(replay);
   const chunks = [...replay.snapshot()];
@@ -95,7 +95,7 @@ test("bytes, chunks of any size, and chunks that come later are read alike", asy
   expect(bytesOf(Replay.restore(replay.snapshot())).equals(bytes)).toBe(true);
 });
 
-test("what is no source is refused", async () => {
+test("restore rejects values that are not a source", async () => {
   for (const source of [undefined, null, 3, {}, new ArrayBuffer(8)]) {
     expectError(
       errorOf(() => Replay.restore(source as never)),
@@ -116,7 +116,7 @@ test("what is no source is refused", async () => {
   await expect(Replay.restore(words() as never)).rejects.toThrow(/^every chunk of source must be/);
 });
 
-test("a Replay that changes while its snapshot is read says so", () => {
+test("a snapshot throws OUT_OF_TURN if its Replay changes while it is read", () => {
   const changes: ((replay: ReturnType<typeof small>) => unknown)[] = [
     ({ writer }) => writer.append(new Uint8Array(3000)),
     ({ writer }) => writer.endEpisode(),
@@ -152,7 +152,7 @@ test("a Replay that changes while its snapshot is read says so", () => {
   while (!chunks.next().done);
 });
 
-test("a snapshot that is not read to its end keeps nothing", () => {
+test("a snapshot that is not read to its end keeps no memory", () => {
   const { replay } = small();
   bytesOf(replay);
   const { used } = replay.stats().bytes;
@@ -165,7 +165,7 @@ test("a snapshot that is not read to its end keeps nothing", () => {
   expect(replay.stats().bytes.used).toBe(used);
 });
 
-test("an empty Replay, seeds of 64 bits, options of all kinds survive", () => {
+test("restore preserves an empty Replay, seeds of 64 bits, and all options", () => {
   const replay = new Replay({
     spec: [f32(), { a: u8() }] as const,
     tables: { z: { maxSize: 3 }, a: { maxSize: 1, maxTimesSampled: 7, maxSteps: 9, maxPending: 0 } },
@@ -178,7 +178,7 @@ test("an empty Replay, seeds of 64 bits, options of all kinds survive", () => {
   expect(bytesOf(restored).equals(bytesOf(replay))).toBe(true);
 });
 
-test("a Replay that fills what plan told it can be stored and restored", () => {
+test("a Replay that fills the bytes from plan can be stored and restored", () => {
   const options = { spec: f32(200), tables: { t: { maxSize: 3000 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -199,7 +199,7 @@ const FORMS: readonly (readonly [string, Spec, (i: number) => unknown])[] = [
   ["more leaves than a section names", VERY_MANY, (i) => values(VERY_MANY, i)],
 ];
 
-describe.each(some(FORMS, 3))("at maxBytes there is room for a snapshot: steps of %s", (_, spec, step) => {
+describe.each(some(FORMS, 3))("maxBytes leaves room for a snapshot: steps of %s", (_, spec, step) => {
   const filled = (maxSize: number, length: number, calls: number) => {
     const options = { spec, tables: { t: { maxSize } } };
     const { bytes } = Replay.plan(options);
@@ -210,12 +210,12 @@ describe.each(some(FORMS, 3))("at maxBytes there is room for a snapshot: steps o
     return replay;
   };
 
-  test.each(whole ? [1, 10, 300] : [1, 30])("of what plan told, with %i items", (maxSize) => {
+  test.each(whole ? [1, 10, 300] : [1, 30])("with the bytes from plan and %i items", (maxSize) => {
     const bytes = bytesOf(filled(maxSize, 1, Math.ceil(1.5 * maxSize)) as never);
     expect(bytesOf(Replay.restore(bytes) as never).equals(bytes)).toBe(true);
   });
 
-  test("where append was refused", () => {
+  test("after append has thrown OUT_OF_MEMORY", () => {
     const maxSize = 500;
     const replay = filled(maxSize, 1, 0);
     const writer = replay.writer({ items: [{ table: "t", length: 20, stride: 20 }] });

@@ -18,7 +18,7 @@ function grow({ replay, writer }: ReturnType<typeof made>): void {
   expect(witness.length).toBe(0);
 }
 
-test("what is assigned is appended, in every dtype and at every depth", () => {
+test("assigned values are appended in every dtype and at every depth", () => {
   const { replay, writer } = made();
   const { staged } = writer;
   staged.a = 0.5;
@@ -33,7 +33,7 @@ test("what is assigned is appended, in every dtype and at every depth", () => {
   expect([...steps.deep.flag.data, ...steps.deep.pixels.data]).toEqual([1, 3, 4, 5]);
 });
 
-test("a spec that is one leaf is staged as value", () => {
+test("a spec with a single leaf is staged as value", () => {
   const replay = new Replay({ spec: f32(), tables });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   writer.staged.value = 4;
@@ -41,7 +41,7 @@ test("a spec that is one leaf is staged as value", () => {
   expect([...replay.table("t").sample(1).steps.data]).toEqual([4]);
 });
 
-test("writers of one Replay stage apart, and their steps have the same keys", () => {
+test("writers of one Replay stage separately, and their steps have the same keys", () => {
   const { replay, writer } = made();
   const others = [replay.writer(), replay.writer()];
   [writer, ...others].forEach(({ staged }, i) => {
@@ -60,7 +60,7 @@ test("writers of one Replay stage apart, and their steps have the same keys", ()
     ]);
 });
 
-test("with several lanes every leaf is an array", () => {
+test("with several lanes, every leaf is an array", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 2, items: [{ table: "t", length: 1 }] });
   (writer.staged.a as unknown as Float32Array).set([1, 2]);
@@ -70,7 +70,7 @@ test("with several lanes every leaf is an array", () => {
   expect([...steps.a.data].sort()).toEqual([1, 2]);
 });
 
-test("numbers that were staged outlive that memory grows", () => {
+test("staged numbers survive memory growth", () => {
   const all = made();
   const other = all.replay.writer();
   const { staged } = other;
@@ -85,7 +85,7 @@ test("numbers that were staged outlive that memory grows", () => {
   expect([...all.replay.table("newest").sample(1).steps.a.data]).toEqual([0.75]);
 });
 
-test("an array that was kept while memory grew is refused until it is asked for again", () => {
+test("append throws OUT_OF_TURN after memory growth until a kept array is read again", () => {
   const all = made();
   const other = all.replay.writer();
   expect(other.staged.pair[1].length).toBe(2);
@@ -101,7 +101,7 @@ test("an array that was kept while memory grew is refused until it is asked for 
   expect(other.length).toBe(1);
 });
 
-test("nothing of a closed writer's step can be read or assigned", () => {
+test("the staged step of a closed writer throws CLOSED", () => {
   const { writer } = made();
   const { staged } = writer;
   writer.close();

@@ -12,7 +12,7 @@ function grow(replay: Replay): void {
   expect(replay.stats().bytes.used).toBeGreaterThan(used);
 }
 
-test("a step filled in place is what a step given would be", () => {
+test("a step that is filled in place is appended like a passed step", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer();
   const { staged } = writer;
@@ -36,7 +36,7 @@ test("a step filled in place is what a step given would be", () => {
   expect([0, 1, 2, 3, 4, 5].map((i) => steps.image.data[2000 * i])).toEqual([0, 1, 2, 3, 4, 4]);
 });
 
-test("a spec that is a leaf has the name value; its structure cannot be changed", () => {
+test("a spec with a single leaf has the name value, and its structure cannot be changed", () => {
   const replay = new Replay({ spec: f32(), tables });
   const writer = replay.writer();
   writer.staged.value = 2.5;
@@ -46,7 +46,7 @@ test("a spec that is a leaf has the name value; its structure cannot be changed"
   expect(Object.isExtensible(writer.staged)).toBe(false);
 });
 
-test("memory growth: numbers and fresh arrays go on, arrays that were kept are told", () => {
+test("memory growth keeps numbers and new arrays usable, and append rejects old arrays", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer();
   const { staged } = writer;
@@ -71,7 +71,7 @@ test("memory growth: numbers and fresh arrays go on, arrays that were kept are t
   writer.append({ a: 1, o: [1, 2, 3], deep: [{ flag: true }, 1n], image: new Uint8Array(2000) });
 });
 
-test("what does not fit a staged leaf is refused", () => {
+test("staged leaves reject values that do not fit", () => {
   const replay = new Replay({ spec, tables });
   const { staged } = replay.writer();
   const set = (value: unknown) => () => {
@@ -89,7 +89,7 @@ test("what does not fit a staged leaf is refused", () => {
   );
 });
 
-test("lanes are staged as arrays, a lane after the other", () => {
+test("lanes are staged as arrays, in the order of lanes", () => {
   const replay = new Replay({ spec: { x: i32(), o: f32(2), f: shared("f", u8(4)) }, tables });
   const writer = replay.writer({ lanes: 3, items: [{ table: "t", length: 1 }] });
   const staged = writer.staged as unknown as { x: Int32Array; o: Float32Array; f: Uint8Array };

@@ -39,7 +39,7 @@ test.each<[what: string, word: string, call: () => unknown]>([
   ["a leaf of a dataset", "action", async () => pass(castLeaves((await dataset()) as never, { acton: "f32" }))],
   ["a leaf of a condition", "reward", async () => pass(filterWhere((await dataset()) as never, { path: "rewad", comparison: ">", value: 1 }))],
   ["a word of a condition", "length", async () => pass(filterWhere((await dataset()) as never, { path: "lenght", comparison: ">", value: 1 }))],
-])("%s suggests %s", async (_what, word, call) => {
+])("%s with a typo suggests %s", async (_what, word, call) => {
   const error = await Promise.resolve()
     .then(call)
     .then(
@@ -49,7 +49,7 @@ test.each<[what: string, word: string, call: () => unknown]>([
   expect(error?.message).toMatch(new RegExp(`[Dd]id you mean "?${word}"?\\?`));
 });
 
-test("a name that is near to none suggests none", () => {
+test("an unknown name that resembles no known name gets no suggestion", () => {
   expect(() => made({ xyz: 1 })).toThrow(/^Replay has no option "xyz"\. Options: spec, /);
   expect(() => replay.table("evaluation" as never)).toThrow(/^table must be one of "train", got "evaluation"$/);
 });

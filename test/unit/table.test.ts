@@ -21,7 +21,7 @@ function held(replay: { table(name: "t"): { sample(n: number, options: object): 
   return [...replay.table("t").sample(99, { replacement: false }).steps.data].sort((a, b) => a - b);
 }
 
-test("updatePriorities counts the keys that were there; of a key that comes twice the last counts", () => {
+test("updatePriorities counts existing keys, and uses the last priority of a repeated key", () => {
   const { table, keys } = make({ sampler: prioritized() });
   table.delete([keys[0] as number]);
   expect(table.updatePriorities([keys[0], keys[1], keys[1], keys[2], 12345] as number[], [9, 8, 7, 0, 9])).toBe(3);
@@ -33,7 +33,7 @@ test("updatePriorities counts the keys that were there; of a key that comes twic
   expect(table.explain(keys[3] as number).priority).toBe(0.5);
 });
 
-test("keys of one table are no keys of another", () => {
+test("a table ignores keys of other tables", () => {
   const names = ["a", "b", "c", "d", "e"];
   const tables = Object.fromEntries(names.map((name, i) => [name, { maxSize: 2 + 3 * i, sampler: prioritized() }]));
   const replay = new Replay({ spec: { x: i32() }, tables });
@@ -56,7 +56,7 @@ test("keys of one table are no keys of another", () => {
   }
 });
 
-test("numbers that were never a key of an item are skipped", () => {
+test("numbers that were never keys are skipped", () => {
   const { table, replay } = make();
   const never = [0, 2 ** 53 - 1, 1, 7];
   expect(
@@ -70,7 +70,7 @@ test("numbers that were never a key of an item are skipped", () => {
   expect(held(replay)).toEqual([0, 1, 2, 3, 4]);
 });
 
-test("keys and priorities of another form are refused", () => {
+test("invalid keys, priorities and batch options are rejected", () => {
   for (const sampler of [uniform(), prioritized(2), maxHeap()]) {
     const { replay, table, keys } = make({ sampler });
     const bad: [unknown, unknown, typeof TypeError | typeof RangeError, ...RegExp[]][] = [
@@ -96,7 +96,7 @@ test("keys and priorities of another form are refused", () => {
   expectRefused(replay, () => table.updatePriorities(keys.slice(0, 1), [1e200]), RangeError, /2\^990/, /1e\+200/);
 });
 
-test("delete counts what was there, once", () => {
+test("delete counts each existing key once", () => {
   const { replay, table, keys } = make();
   expect(table.delete([keys[1], keys[3], keys[1]] as number[])).toBe(2);
   expect(held(replay)).toEqual([0, 2, 4]);
@@ -105,7 +105,7 @@ test("delete counts what was there, once", () => {
   expect(table.size).toBe(0);
 });
 
-test("explain says what became of an item", () => {
+test("explain reports whether an item is live, waiting or gone", () => {
   const { table, keys, insert } = make({ rateLimiter: queueLimiter(5), maxTimesSampled: 2, sampler: fifo(), maxSize: 5 });
   const [first, second] = keys as [number, number];
   expect(table.explain(first)).toEqual({ key: first, state: "live", length: 1, timesSampled: 0, priority: 1, probability: 1 });
@@ -124,7 +124,7 @@ test("explain says what became of an item", () => {
   expect(table.explain(second)).toEqual({ key: second, state: "gone" });
 });
 
-test("maxTimesSampled: an item leaves with its last draw, and can still be read", () => {
+test("with maxTimesSampled, the last draw of an item returns and removes it", () => {
   for (const sampler of [fifo(), lifo(), uniform(), prioritized(), minHeap(), maxHeap()]) {
     const { table } = make({ sampler, maxTimesSampled: 3 });
     const seen = new Map<number, number>();
@@ -145,7 +145,7 @@ const LEFT: [string, Selector, number[]][] = [
   ["maxHeap", maxHeap(), [0, 1, 2, 3, 4]],
 ];
 
-test.each(LEFT)("remover %s", (_, remover, left) => {
+test.each(LEFT)("remover %s evicts items in its order", (_, remover, left) => {
   for (const sampler of [uniform(), prioritized(), fifo(), maxHeap()]) {
     const { replay, insert } = make({ remover, sampler });
     for (let i = 5; i < 8; i++) insert(i, i + 1);
@@ -158,7 +158,7 @@ test.each([
   ["lifo", lifo(), 4],
   ["minHeap", minHeap(), 0],
   ["maxHeap", maxHeap(), 4],
-] as const)("sampler %s", (_, sampler, expected) => {
+] as const)("sampler %s draws one item with probability 1", (_, sampler, expected) => {
   const { table, keys } = make({ sampler });
   expect([...table.sample(3).steps.data]).toEqual([expected, expected, expected]);
   expect([...table.sample(3).info.probabilities]).toEqual([1, 1, 1]);
@@ -166,7 +166,7 @@ test.each([
   expect(table.sample(1).steps.data[0]).toBe(sampler.kind.endsWith("Heap") ? 2 : expected);
 });
 
-test("uniform and prioritized samplers draw with the probabilities that they tell", () => {
+test("uniform and prioritized samplers draw with the probabilities that explain reports", () => {
   for (const sampler of [uniform(), prioritized(0.5), prioritized(-1)]) {
     const { table, keys } = make({ sampler });
     const n = 40_000;
@@ -183,7 +183,7 @@ test("uniform and prioritized samplers draw with the probabilities that they tel
   }
 });
 
-test("priority 0 is not drawn, except where all are 0", () => {
+test("an item with priority 0 is drawn only if all priorities are 0", () => {
   const { table, keys } = make({ sampler: prioritized() });
   table.updatePriorities(keys, [0, 1, 0, 1, 0]);
   expect(new Set(table.sample(200).steps.data)).toEqual(new Set([1, 3]));
@@ -191,7 +191,7 @@ test("priority 0 is not drawn, except where all are 0", () => {
   expect(new Set(table.sample(200).steps.data)).toEqual(new Set([0, 1, 2, 3, 4]));
 });
 
-test("maxSteps evicts until the steps fit, and an item that is too long does not stay", () => {
+test("maxSteps evicts items until the steps fit, and drops an item that is too long", () => {
   const replay = new Replay({ spec: f32(), tables: { t: { maxSize: 100, maxSteps: 10 } } });
   const writer = replay.writer();
   for (let i = 0; i < 20; i++) writer.append(i);
@@ -203,7 +203,7 @@ test("maxSteps evicts until the steps fit, and an item that is too long does not
   expect(replay.table("t").stats()).toMatchObject({ size: 0, steps: 0, inserts: 5, deletes: 5 });
 });
 
-test("clear drops items and counters, and keys stay used", () => {
+test("clear removes items and counters, and does not reuse keys", () => {
   const { table, keys, insert } = make({ sampler: prioritized() });
   table.sample(7);
   table.clear();
@@ -214,7 +214,7 @@ test("clear drops items and counters, and keys stay used", () => {
   expect(table.sample(2).steps.data).toEqual(new Int32Array([7, 7]));
 });
 
-test("a table of one item", () => {
+test("a table of one item works with every sampler and remover", () => {
   for (const sampler of [fifo(), lifo(), uniform(), prioritized(), minHeap(), maxHeap()]) {
     for (const remover of [fifo(), lifo(), uniform(), prioritized(), minHeap(), maxHeap()]) {
       const { table, insert } = make({ maxSize: 1, sampler, remover }, 1);
@@ -231,7 +231,7 @@ test("a table of one item", () => {
   }
 });
 
-test("counters of episodes", () => {
+test("stats counts stored and deleted episodes", () => {
   const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 3 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   for (let i = 0; i < 6; i++) {

@@ -18,14 +18,14 @@ function appended(...tasks: string[]) {
 }
 
 describe("values", () => {
-  test("text comes back as strings, flat, with the batch's shape", () => {
+  test("text is returned as flat arrays of strings with the batch's shape", () => {
     const { table } = appended("", "12345678", "né€", "\0", "\ufeffa");
     const { steps } = table.sample(5, ALL);
     expect(steps.task).toEqual({ data: ["", "12345678", "né€", "\0", "\ufeffa"], shape: [5, 1] });
     expect(steps.words).toEqual({ data: Array(5).fill(["a", "bc"]).flat(), shape: [5, 1, 2] });
   });
 
-  test("what is not there of a window is empty text; columns and histories have text as other leaves", () => {
+  test("missing steps of a window are empty text, and columns and histories support text", () => {
     const { replay, writer, table } = appended("a", "b", "c");
     writer.createItem("t", { length: 3 });
     const padded = table.sample(4, { length: 2, offset: "end", ...ALL });
@@ -38,7 +38,7 @@ describe("values", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("a spec may be text, and nothing else", () => {
+  test("a spec may be a single text leaf", () => {
     const replay = new Replay({ spec: text({ maxBytes: 4 }), tables });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     writer.append("one");
@@ -48,7 +48,7 @@ describe("values", () => {
     expect(replay.table("t").sample(4, ALL).steps).toEqual({ data: ["one", "two", "3", "4"], shape: [4, 1] });
   });
 
-  test("blocks and lanes take arrays of strings, flat or nested", () => {
+  test("appendColumns and lanes accept flat or nested arrays of strings", () => {
     const { writer, table } = appended();
     expect(
       writer.appendColumns({
@@ -95,7 +95,7 @@ describe("values", () => {
     expect(lanes.staged.task).toEqual(["a", "b"]);
   });
 
-  test("staged text is assigned, and keeps its value", () => {
+  test("staged text keeps its value until it is assigned again", () => {
     const { writer, table } = appended();
     const { staged } = writer;
     expect([staged.task, staged.words]).toEqual(["", ["", ""]]);
@@ -109,7 +109,7 @@ describe("values", () => {
     expect(table.sample(2, ALL).steps.words.data).toEqual(["a", "b", "a", "b"]);
   });
 
-  test("a value of 1 KiB or more is text like any other, in new arrays and in given ones", () => {
+  test("text of 1 KiB or more is sampled like shorter text, with and without `into`", () => {
     const replay = new Replay({ spec: { page: text({ maxBytes: 3000 }), x: i32() }, tables });
     const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
     const pages = ["", "€".repeat(1000), "x", "y".repeat(2999)];
@@ -150,7 +150,7 @@ describe("values", () => {
 });
 
 describe("into", () => {
-  test("fills the arrays that are there, whoever made them", () => {
+  test("fills the existing arrays, including arrays made by the caller", () => {
     const { table } = appended("a", "b", "c");
     const into = table.batch(4, { length: 1 });
     expect(into.steps.task).toEqual({ data: ["", "", "", ""], shape: [4, 1] });
@@ -162,7 +162,7 @@ describe("into", () => {
     expect(table.sample(2, { into: own, length: 1, ...ALL }).steps.task.data).toEqual(["a", "b"]);
   });
 
-  test("has an array for text", () => {
+  test("must have an array for a text leaf", () => {
     const { replay, table } = appended("a");
     const into = table.batch(1, { length: 1 });
     for (const data of [undefined, "a", new Uint8Array(9)])
@@ -175,8 +175,8 @@ describe("into", () => {
   });
 });
 
-describe("refused", () => {
-  test("text that is too long: with its leaf, the limit and its length, and nothing is appended", () => {
+describe("rejects", () => {
+  test("text that is too long, with its leaf, limit and length, and appends nothing", () => {
     const { replay, writer } = appended("a");
     for (const [task, bytes] of [
       ["123456789", 9],
@@ -198,7 +198,7 @@ describe("refused", () => {
     expect(replay.table("t").sample(2, ALL).steps.task.data).toEqual(["a", "né€"]);
   });
 
-  test("what is no text", () => {
+  test("values that are not text", () => {
     const { replay, writer } = appended("a");
     const odd: readonly (readonly [unknown, RegExp])[] = [
       [5, /got 5$/],
@@ -216,7 +216,7 @@ describe("refused", () => {
       expectRefused(replay, () => writer.appendColumns({ task, words: ["", "", "", ""], reward: [1, 2] } as never), "SPEC_MISMATCH", /^task must be/);
   });
 
-  test("a constructor without a limit, or with one that is none", () => {
+  test("text() without a valid maxBytes, or with an unknown option", () => {
     expectError(
       errorOf(() => text(undefined as never)),
       TypeError,
@@ -239,7 +239,7 @@ describe("refused", () => {
     );
   });
 
-  test("a leaf of text without a limit, of bytes, or of objects", () => {
+  test("a text leaf without a valid limit or shape, and unknown dtypes", () => {
     const make = (leaf: object) => errorOf(() => new Replay({ spec: { a: leaf } as never, tables }));
     expectError(make({ dtype: "string", shape: [] }), TypeError, /^maxBytes of the text leaf a is required: an integer/);
     for (const maxBytes of [0, -1, 2 ** 31]) expectError(make({ ...text({ maxBytes: 1 }), maxBytes }), RangeError, /^maxBytes of the text leaf a/);
@@ -249,7 +249,7 @@ describe("refused", () => {
       expectError(make({ dtype, shape: [] }), RangeError, /^dtype of a must be one of "bool", .*"bf16", "string", got /);
   });
 
-  test("text where a number is asked for", () => {
+  test("text leaves for nStep, which needs numbers", () => {
     const { replay, table } = appended("a");
     for (const nStep of [{ reward: "task" }, { reward: "reward", discount: "task" }, { reward: "reward", terminal: "task" }] as const)
       expectRefused(
@@ -287,7 +287,7 @@ test("types", () => {
   expectTypeOf(never).toBeFunction();
 });
 
-test("a Replay with text is opened again in its directory, and what it says of the spec is compared", async () => {
+test("a Replay with text reopens and restores, and rejects a different maxBytes", async () => {
   const dir = memory();
   const kept = { ...spec, page: text({ maxBytes: 2000 }), same: shared("same", text({ maxBytes: 20 })) } as const;
   const page = "€".repeat(600);

@@ -23,7 +23,7 @@ function priorities({ tables: { t } }: Any): Map<number, number> {
 
 const pairs = (replay: Any) => [...priorities(replay)].sort(([a], [b]) => a - b);
 
-test.each(some([1, 2, 3, 5, 9], 2))("of one block, nStep %i", (nStep) => {
+test.each(some([1, 2, 3, 5, 9], 2))("priorities of one block apply to its transitions, nStep %i", (nStep) => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ items: [{ table: "t", nStep }] });
   const given = { priorities: { t: range(10, 15) }, truncated: [0, 0, 0, 0, 1], final: { observation: [6] } };
@@ -32,7 +32,7 @@ test.each(some([1, 2, 3, 5, 9], 2))("of one block, nStep %i", (nStep) => {
   expect(broken(replay)).toEqual([]);
 });
 
-test("what is not made yet keeps its own over later calls, with priorities and without, and over endEpisode and close", () => {
+test("a pending transition keeps its priority across later calls, endEpisode and close", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ items: [{ table: "t", nStep: 3, priority: 7 }] });
   writer.appendColumns(columns([1, 2]), { priorities: { t: [11, 12] } });
@@ -57,7 +57,7 @@ test("what is not made yet keeps its own over later calls, with priorities and w
 });
 
 describe.each(["a snapshot", "a crash", "nothing", "a port"])("with %s in between", (between) => {
-  test.each(some([1, 2, 3, 4], 1))("any cut into blocks gives the same (seed %i)", async (seed) => {
+  test.each(some([1, 2, 3, 4], 1))("any division into blocks produces the same priorities (seed %i)", async (seed) => {
     const random = new TestRandom(seed);
     const lanes = random.pick([1, 1, 3]);
     const nStep = 1 + random.below(5);
@@ -119,7 +119,7 @@ describe.each(["a snapshot", "a crash", "nothing", "a port"])("with %s in betwee
   });
 });
 
-test("of a full table, in whose places a long block goes: as one by one", () => {
+test("priorities of a long block apply in a full table", () => {
   for (const nStep of [1, 2, 5]) {
     const replay = new Replay({ spec, tables: { t: { maxSize: 50, sampler: prioritized(1) } } });
     const writer = replay.writer({ items: [{ table: "t", nStep, priority: 0.25 }] });
@@ -132,7 +132,7 @@ test("of a full table, in whose places a long block goes: as one by one", () => 
   }
 });
 
-test("of a rule of a length they belong to the item that ends with the step, as before", () => {
+test("with a length rule, a priority belongs to the item that ends with its step", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
   writer.appendColumns(columns([1, 2, 3]), { priorities: { t: [11, 12, 13] } });

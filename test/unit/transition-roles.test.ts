@@ -19,7 +19,7 @@ const paths = (replay: object, role: "observation" | "action" | "reward") =>
     .roles.required(role, "a view")
     .map(({ path }) => path);
 
-test("a role is a leaf or a subtree, said by its path; or what has the role's own name", () => {
+test("a role is the leaf or subtree at its path, or by default at its name", () => {
   const replay = new Replay({ spec, transition });
   expect(paths(replay, "observation")).toEqual(["obs.image", "obs.state.speed"]);
   expect(paths(replay, "action")).toEqual(["act.0", "act.1"]);
@@ -31,7 +31,7 @@ test("a role is a leaf or a subtree, said by its path; or what has the role's ow
   expect([roles.optional("discount"), roles.optional("terminated"), roles.rewards("a rule").path]).toEqual([undefined, undefined, "reward"]);
 });
 
-test("snapshots and journals keep what was said", async () => {
+test("snapshots and journals keep the roles", async () => {
   const replay = new Replay({ spec, transition });
   const restored = Replay.restore(bytesOf(replay));
   expect(restored.options.transition).toEqual(transition);
@@ -45,7 +45,7 @@ test("snapshots and journals keep what was said", async () => {
   expectError(other, "SPEC_MISMATCH", /transition\.reward must be "r", as in/, /"factor"/);
 });
 
-test("a role that is said and does not fit is refused by the constructor", () => {
+test("the constructor rejects a role that does not fit the spec", () => {
   const bad: [object, Parameters<typeof expectError>[1], ...RegExp[]][] = [
     [
       { observation: "observation" },
@@ -78,7 +78,7 @@ test("a role that is said and does not fit is refused by the constructor", () =>
   );
 });
 
-test("a role that nothing plays is refused where it is asked for, by the names that there are", () => {
+test("a missing role is rejected on use, with the names of possible leaves", () => {
   const { roles } = engineOf(new Replay({ spec }));
   const missing = errorOf(() => roles.rewards("nStep of items[0]"));
   expectError(

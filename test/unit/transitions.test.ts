@@ -13,7 +13,7 @@ function filled(steps = 9) {
   return { replay, writer, table: replay.tables.memory };
 }
 
-test("the parts of a transition under their names, and other leaves under their own", () => {
+test("a transition has its parts by role, and other leaves by name", () => {
   const { table } = filled(4);
   const batch = table.transitions({ gamma: 0.5, next: ["action", "mask", "note"] }).sample(2, { beta: 0.4 });
   const { observation, nextObservation, action, nextAction, mask, nextMask, note, nextNote } = batch;
@@ -42,7 +42,7 @@ test("the parts of a transition under their names, and other leaves under their 
   expect("weights" in table.transitions({ gamma: 0.5 }).sample(1)).toBe(false);
 });
 
-test("what time cut off keeps its value, what terminated does not: also behind exactly n steps", () => {
+test("a truncated transition keeps its discount, and a terminated one has discount 0", () => {
   for (const terminated of [true, false]) {
     const { table, writer } = filled(3);
     writer.endEpisode({ final: { observation: { x: [9, 9] } }, terminated });
@@ -54,7 +54,7 @@ test("what time cut off keeps its value, what terminated does not: also behind e
   }
 });
 
-test("roles by other names and in subtrees; what is beside them in a subtree stays under its name", () => {
+test("roles may have other names in subtrees, whose other leaves keep their names", () => {
   const replay = new Replay({
     spec: { env: { obs: f32(2), r: f64(), info: { lives: i32(), over: bool() } }, act: i32(), terminated: u8() },
     tables: { t: { maxSize: 9 } },
@@ -75,7 +75,7 @@ test("roles by other names and in subtrees; what is beside them in a subtree sta
   expect(batch.env.r).toBeUndefined();
 });
 
-test("a view that means nothing is refused", () => {
+test("invalid options of a view and of its sample are rejected", () => {
   const { replay, table } = filled();
   const bad: [object, Parameters<typeof expectError>[1], ...RegExp[]][] = [
     [{}, TypeError, /^gamma (must be|is required:) a finite number in 0 … 1/],
@@ -108,7 +108,7 @@ test("a view that means nothing is refused", () => {
   for (const [n, options, kind, ...says] of draws) expectRefused(replay, () => view.sample(n as number, options as never), kind, ...says);
 });
 
-test("TOO_FEW says how many can be drawn, whatever the table holds", () => {
+test("TOO_FEW reports how many items can be drawn", () => {
   const { replay, table } = filled(12);
   const { keys } = table.transitions({ gamma: 1 }).sample(table.size, { replacement: false });
   table.updatePriorities(
@@ -120,7 +120,7 @@ test("TOO_FEW says how many can be drawn, whatever the table holds", () => {
   expect(table.transitions({ gamma: 1 }).sample(3, { replacement: false }).count).toBe(3);
 });
 
-test("leaves with the name of a column of the view are refused, and roles that nothing plays", () => {
+test("leaves with the name of a view column and missing roles are rejected", () => {
   const viewOf =
     (leaves: object, transition?: object, next: never[] = []) =>
     () =>
@@ -144,7 +144,7 @@ test("leaves with the name of a column of the view are refused, and roles that n
   );
 });
 
-test("an empty table says EMPTY, and why", () => {
+test("an empty table throws EMPTY with the reason", () => {
   const make = (limiter = minSize(1)) => new Replay({ spec, tables: { t: { maxSize: 9, rateLimiter: limiter } }, logger: null });
   const step = { observation: { x: [0, 0] }, action: 0, reward: 0, mask: [0, 0, 0], note: "" };
   const bare = make();
@@ -162,7 +162,7 @@ test("an empty table says EMPTY, and why", () => {
   expectError(errorOf(draw(bare)), "EMPTY", /all of its items were evicted, deleted, or drawn/);
 });
 
-test("items of a single step are refused, by the rule and by the items", () => {
+test("rules and items of a single step are rejected", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 9 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   expectError(
@@ -183,7 +183,7 @@ test("items of a single step are refused, by the rule and by the items", () => {
   expect(view.sample(1).steps.data[0]).toBe(2);
 });
 
-test("what the rate limiter does not allow is RATE_LIMITED, and can be awaited", async () => {
+test("sample throws RATE_LIMITED if the rate limiter blocks it, and sampleWhenReady waits", async () => {
   const replay = new Replay({
     spec: { observation: f32(), action: i32(), reward: f32() },
     tables: { t: { maxSize: 9, rateLimiter: sampleToInsertRatio(1, 2, 2) } },
@@ -202,7 +202,7 @@ test("what the rate limiter does not allow is RATE_LIMITED, and can be awaited",
   expectError(await view.sampleWhenReady(3, { timeoutMs: 1 }).catch((error) => error), "TIMEOUT", /table "t" provided only \d+ of 3 items/);
 });
 
-test("a batch that is not full has no keys of an earlier draw behind its transitions", () => {
+test("a short batch has no keys of an earlier draw after its transitions", () => {
   const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9, sampler: fifo(), maxTimesSampled: 2 } } });
   const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
   for (let id = 0; id < 4; id++) writer.append({ observation: id, action: id, reward: id });
@@ -214,7 +214,7 @@ test("a batch that is not full has no keys of an earlier draw behind its transit
   expect(replay.tables.t.delete(into.keys)).toBeLessThanOrEqual(1);
 });
 
-test("datasets give whole batches, as those of a table, also into one", async () => {
+test("a dataset returns full batches, and can fill one batch repeatedly", async () => {
   const { table } = filled();
   const view = table.transitions({ gamma: 0.5 });
   const into = view.batch(4, { beta: 0.4 });
@@ -234,7 +234,7 @@ test("datasets give whole batches, as those of a table, also into one", async ()
   expect(counts).toEqual([2, 2]);
 });
 
-test("types: parts by the spec and its roles, dtype, next and beta; any table takes a view", () => {
+test("the types follow the spec, roles, dtype, next and beta, and any Table has views", () => {
   const { table } = filled();
   const batch = table.transitions({ gamma: 0.5, next: ["mask"] }).sample(1);
   expectTypeOf(batch.observation.x.data).toEqualTypeOf<Float32Array<ArrayBuffer>>();
@@ -261,7 +261,7 @@ test("types: parts by the spec and its roles, dtype, next and beta; any table ta
   expect((learn(table).returns as ColumnLike).shape).toEqual([1]);
 });
 
-test("more draws than maxTimesSampled allows are refused for that reason, and not for want of replacement", () => {
+test("an error for too many draws names maxTimesSampled as the reason", () => {
   const tables = { t: { maxSize: 10, maxTimesSampled: 1, rateLimiter: minSize(2) } };
   const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32() }, tables });
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });

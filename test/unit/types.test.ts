@@ -29,7 +29,7 @@ const table = replay.table("a");
 const writer = replay.writer();
 const step = { obs: { image: [1, 2, 3, 4], pos: [[1, 2, 3], 4n] }, reward: 1, done: false } as const;
 
-test("a batch is nested as the spec, each leaf with the array of its dtype", () => {
+test("a batch is nested like the spec, and each leaf has the array of its dtype", () => {
   expectTypeOf(table.sample(1).steps).toEqualTypeOf<{
     readonly obs: {
       readonly image: Column<"u8", [number, number, 2, 2]>;
@@ -47,7 +47,7 @@ test("a batch is nested as the spec, each leaf with the array of its dtype", () 
   expectTypeOf(leaf.table("t").sample(1).steps).toEqualTypeOf<Column<"i32", [number, number]>>();
 });
 
-test("half floats are arrays of f32 in batches and in what is staged", () => {
+test("half floats are f32 arrays in batches and staged steps", () => {
   const halves = new Replay({ spec: { a: f16(2), b: bf16() }, tables: { t: { maxSize: 4 } } });
   const { steps } = halves.table("t").batch(1, { length: 1 });
   expectTypeOf(steps.a).toEqualTypeOf<Column<"f16", [number, number, 2]>>();
@@ -57,7 +57,7 @@ test("half floats are arrays of f32 in batches and in what is staged", () => {
   expectTypeOf(halves.writer().append).toBeCallableWith({ a: Float32Array.of(1, 2), b: 0.5 });
 });
 
-test("columns give a flat batch with their names and dtypes", () => {
+test("columns return a flat batch with their names and dtypes", () => {
   const columns = { s: { leaf: "obs.image", at: 0 }, p: { leaf: "obs.pos.0", from: -2 }, r: { leaf: "reward" } } as const;
   const batch = table.sample(1, { columns });
   expectTypeOf(batch.steps).toEqualTypeOf<{
@@ -70,7 +70,7 @@ test("columns give a flat batch with their names and dtypes", () => {
   for (const one of table.dataset({ batchSize: 1, columns })) expectTypeOf(one).toEqualTypeOf<typeof batch>();
 });
 
-test("what was asked for is there: n-step returns, weights, a mask", () => {
+test("requested n-step returns, weights and masks are not optional", () => {
   const batch = table.sample(1, { beta: 0.4, mask: true, nStep: { n: 1, gamma: 1, reward: "reward" } });
   expectTypeOf(batch.info.weights).toEqualTypeOf<Float64Array<ArrayBuffer>>();
   expectTypeOf(batch.mask).toEqualTypeOf<Uint8Array<ArrayBuffer>>();
@@ -106,7 +106,7 @@ test("names that are not in the spec or among the tables do not compile", () => 
   expectTypeOf(never).toBeFunction();
 });
 
-test("a step has the spec's structure and its values' kinds", () => {
+test("a step must have the structure and value types of the spec", () => {
   expectTypeOf(writer.append).toBeCallableWith(step);
   expectTypeOf(writer.append).toBeCallableWith({ ...step, obs: { image: new Uint8Array(4), pos: [new Float32Array(3), 5] as const }, done: 1 });
   const never = () => {
@@ -128,7 +128,7 @@ test("a step has the spec's structure and its values' kinds", () => {
   expectTypeOf(never).toBeFunction();
 });
 
-test("staged: numbers and arrays", () => {
+test("staged has numbers and arrays", () => {
   expectTypeOf(writer.staged.reward).toEqualTypeOf<number>();
   expectTypeOf(writer.staged.obs.image).toEqualTypeOf<Uint8Array>();
   expectTypeOf(writer.staged.obs.pos[1]).toEqualTypeOf<bigint>();
@@ -136,13 +136,13 @@ test("staged: numbers and arrays", () => {
   expectTypeOf(leaf.writer().staged).toEqualTypeOf<{ value: bigint }>();
 });
 
-test("shared leaves keep their dtype; a stack is the first dimension of its leaf", () => {
+test("shared leaves keep their dtype, and a stack adds the first dimension", () => {
   const sharing = new Replay({ spec: { f: shared("f", u8(4), 3), g: shared("g", f32(2)) }, tables: { t: { maxSize: 1 } } });
   expectTypeOf(sharing.table("t").sample(1).steps.f).toEqualTypeOf<Column<"u8", [number, number, 3, 4]>>();
   expectTypeOf(sharing.table("t").sample(1).steps.g.data).toEqualTypeOf<Float32Array<ArrayBuffer>>();
 });
 
-test("a writer with lanes takes and stages arrays of them", () => {
+test("a writer with lanes accepts and stages arrays with a value per lane", () => {
   const lanes = replay.writer({ lanes: 2 });
   expectTypeOf(lanes.staged.reward).toEqualTypeOf<Float64Array>();
   expectTypeOf(lanes.staged.obs.image).toEqualTypeOf<Uint8Array>();
@@ -183,7 +183,7 @@ test("a writer with lanes takes and stages arrays of them", () => {
 
 const chunks = () => replay.snapshot();
 
-test("a spec of which nothing is known allows everything by name", () => {
+test("an unknown spec allows every name", () => {
   const any = Replay.restore(chunks());
   expectTypeOf(any).toEqualTypeOf<Replay>();
   expectTypeOf(any.tables).toEqualTypeOf<{ readonly [name: string]: Table }>();
@@ -192,7 +192,7 @@ test("a spec of which nothing is known allows everything by name", () => {
   expectTypeOf(any.writer()).toExtend<Writer>();
 });
 
-test("a batch of a mixture is that of its sources, with the number of the source of each row", () => {
+test("a batch of a mixture has the type of its sources, and a source per row", () => {
   const other = new Replay({ spec, tables: { c: { maxSize: 4 } } });
   const items = mixture([
     { from: table, share: 0.5 },
@@ -224,7 +224,7 @@ test("a batch of a mixture is that of its sources, with the number of the source
   () => mixture([{ from: roles, share: 1 }]);
 });
 
-test("the step that a migration returns is checked against the new spec, without shared and packed leaves", () => {
+test("a migrated step must fit the new spec, except for shared and packed leaves", () => {
   const options = {
     dir: "nowhere",
     spec: { frame: shared("frames", u8(4), 2), seen: { screen: packed("screens", u8(256)) }, obs: { place: f32(2), map: shared("maps", u8(4)) }, mood: i32() },
@@ -247,7 +247,7 @@ test("the step that a migration returns is checked against the new spec, without
   () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs }) });
 });
 
-test("a view that relabels says which transitions have another goal, and takes paths of the spec", () => {
+test("a relabelling view has a `relabelled` column, and accepts only paths of the spec", () => {
   const goals = new Replay({
     spec: { observation: { place: f32(2), wanted: f32(2) }, action: i32(), reward: f32() },
     tables: { t: { maxSize: 4 } },

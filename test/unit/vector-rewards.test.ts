@@ -132,7 +132,7 @@ function compareGoals(world: World, random: TestRandom, dtype: "f32" | "f64"): v
   compare(world, ["relabelled", "discounts", "steps", "terminated", "truncated", "other"], (_, k) => views[k]?.sample(7) as unknown as AnyBatch);
 }
 
-test("each component is what a reward of that component alone gives", () => {
+test("each component equals the result of a reward with only that component", () => {
   for (let seed = 0; seed < scaled(300, 2); seed++) world(seed);
 });
 
@@ -146,7 +146,7 @@ function filled(seed = 1): Replay<typeof spec, "t"> {
 }
 
 describe("the batch", () => {
-  test("is typed, comes in parts, and mixes", async () => {
+  test("has vector returns in its type, in toArray and in mixtures", async () => {
     const view = filled().tables.t.transitions({ gamma: 1 });
     const batch = view.sample(4);
     expectTypeOf(batch.returns).toEqualTypeOf<Column<"f32", [number, 2]>>();
@@ -162,7 +162,7 @@ describe("the batch", () => {
     for (let i = 0; i < 6; i++) expect(mixed.returns.data[2 * i]).toBe(2 * (mixed.action.data[i] as number) + 1);
   });
 
-  test("of a reward that is not finite in any component is refused", () => {
+  test("cannot contain a reward with a component that is not finite", () => {
     const replay = filled();
     const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
     for (const reward of [
@@ -183,7 +183,7 @@ describe("the batch", () => {
     expect(writer.length).toBe(0);
   });
 
-  test("of windows has components item by item, and of sequences step by step", () => {
+  test("of windows has components per item, and of sequences per step", () => {
     const { t } = filled().tables;
     const { nStep } = t.sample(5, { nStep: { n: 2, gamma: 1, reward: "reward" } });
     expect(nStep.returns).toHaveLength(10);
@@ -196,7 +196,7 @@ describe("the batch", () => {
     expect(first?.returns[0]).toEqual([2 * (first?.action[0] as number) + 1, -2 * (first?.action[0] as number) - 1]);
   });
 
-  test("of goals takes as many numbers per step as the reward has", () => {
+  test("of relabelled goals needs all components of the reward per step", () => {
     const { t } = filled().tables;
     const relabel = { goal: "other", achieved: "observation", share: 1 } as const;
     const view = t.transitions({ gamma: 1, relabel: { ...relabel, reward: ({ rows }) => Array.from({ length: 2 * rows.length }, (_, i) => i % 2) } });

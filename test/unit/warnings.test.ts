@@ -30,7 +30,7 @@ function warns(replay: Replay<typeof SPEC, "t">): void {
   for (let i = 0; i < 3; i++) replay.tables.t.sample(4);
 }
 
-test("logger is console.warn, a function, an object with warn, or nobody", () => {
+test("logger is console.warn by default, a function, an object with warn, or null", () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
   const options = { spec: SPEC, tables: { t: { maxSize: 10 } } };
   warns(new Replay(options));
@@ -50,7 +50,7 @@ test("logger is console.warn, a function, an object with warn, or nobody", () =>
   });
 });
 
-test("a kind of warning is said once a Replay, and counted each time", () => {
+test("each kind of warning is logged once per Replay, and counted every time", () => {
   const { replay, said } = told();
   const none = {
     emptyTable: 0,
@@ -70,7 +70,7 @@ test("a kind of warning is said once a Replay, and counted each time", () => {
   expect(replay.stats().warnings).toEqual({ ...none, emptyTable: 3 });
 });
 
-test("a restored Replay has the logger that it is given, and no other's counters", () => {
+test("a restored Replay has its own logger and counters", () => {
   const { replay, said } = told();
   warns(replay as never);
   const again: string[] = [];
@@ -81,7 +81,7 @@ test("a restored Replay has the logger that it is given, and no other's counters
   expect(errorOf(() => Replay.restore([...replay.snapshot()], { log: null } as never)).message).toMatch(/has no option "log"\..* Options: module, logger/);
 });
 
-test("append(undefined) is refused: it is no step, and does not mean the staged one", () => {
+test("append(undefined) throws, and does not append the staged step", () => {
   const { replay } = told();
   const writer = replay.writer();
   const message = expect.stringMatching(/^step .*writer\.staged/);
@@ -92,7 +92,7 @@ test("append(undefined) is refused: it is no step, and does not mean the staged 
   expect(replay.stats().steps).toBe(1);
 });
 
-test("an empty table that no rule and no createItem fills is told of", () => {
+test("warns about an empty table without a rule or createItem calls", () => {
   const { replay, table, said } = told();
   const writer = replay.writer();
   steps(writer, 4);
@@ -103,7 +103,7 @@ test("an empty table that no rule and no createItem fills is told of", () => {
   expect(said).toEqual([expect.stringMatching(/^reprise: table "t" is empty, because no writer has a rule for it .*items: \[\{ table: "t"/)]);
 });
 
-test("an empty table whose rules are longer than all episodes is told of", () => {
+test("warns about an empty table whose rules are longer than all episodes", () => {
   const { replay, table, said } = told();
   const writer = replay.writer({ items: [{ table: "t", length: 5 }] });
   // Episodes without items cause a separate warning.
@@ -120,7 +120,7 @@ test("an empty table whose rules are longer than all episodes is told of", () =>
   expect(ofTable()).toEqual([expect.stringMatching(/^reprise: table "t" is empty, because .* 5 steps .*length, or call createItem/)]);
 });
 
-test("a table is empty for good reasons: items that left, or wait", () => {
+test("does not warn about a table whose items were drawn or cleared", () => {
   const { replay, table, said } = told({ tables: { t: { maxSize: 10, maxTimesSampled: 1 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   steps(writer, 10);
@@ -134,7 +134,7 @@ test("a table is empty for good reasons: items that left, or wait", () => {
 
 const N_STEP = { n: 3, gamma: 0.9, reward: "reward" } as const;
 
-test("n-step returns of items of one step are refused: all would be 0", () => {
+test("rejects n-step returns of items of one step", () => {
   const { replay, table } = told();
   steps(replay.writer({ items: [{ table: "t", length: 1 }] }), 5);
   expect(errorOf(() => table.sample(2, { nStep: N_STEP }))).toMatchObject({
@@ -147,7 +147,7 @@ test("n-step returns of items of one step are refused: all would be 0", () => {
   expect(table.sample(2, { nStep: { ...N_STEP, n: 1, nextState: "own" } }).nStep.returns[0]).toBe(1);
 });
 
-test("a window of one step gives no n-step returns either", () => {
+test("rejects n-step returns of windows of one step", () => {
   const { replay, table } = told();
   steps(replay.writer({ items: [{ table: "t", length: 4 }] }), 5);
   expect(errorOf(() => table.sample(2, { nStep: N_STEP, length: 1 })).message).toMatch(
@@ -155,7 +155,7 @@ test("a window of one step gives no n-step returns either", () => {
   );
 });
 
-test("n-step returns that no item is long enough for are told of", () => {
+test("warns about n-step returns if no item is long enough", () => {
   const { replay, table, said } = told();
   steps(replay.writer({ items: [{ table: "t", length: 3 }] }), 5);
   for (let i = 0; i < 3; i++) expect(table.sample(2, { nStep: N_STEP }).nStep.steps).toEqual(new Uint32Array([2, 2]));
@@ -163,7 +163,7 @@ test("n-step returns that no item is long enough for are told of", () => {
   expect(replay.stats().warnings.shortReturns).toBe(3);
 });
 
-test("n-step returns of whole items, and those before longer items come, are nothing to tell of", () => {
+test("does not warn about n-step returns if some item is long enough", () => {
   const { replay, table, said } = told();
   const writer = replay.writer({ items: [{ table: "t", length: 4 }] });
   steps(writer, 2);
@@ -174,7 +174,7 @@ test("n-step returns of whole items, and those before longer items come, are not
   expect(said).toEqual([]);
 });
 
-describe("rules of two steps and a plain endEpisode, as in a Gymnasium loop that drops what it saw last", () => {
+describe("rules of two steps and a plain endEpisode", () => {
   const spec = { ...SPEC, done: bool() };
   const tables = { t: { maxSize: 100, sampler: fifo() } };
   const message = expect.stringMatching(
@@ -192,20 +192,20 @@ describe("rules of two steps and a plain endEpisode, as in a Gymnasium loop that
     return { replay, table: replay.tables.t, said };
   }
 
-  test.each([{ reward: 1 }, { done: true }])("are told of what no return counts: %o", (last) => {
+  test.each([{ reward: 1 }, { done: true }])("cause a warning if no return counts the last step: %o", (last) => {
     const { replay, table, said } = lived(last);
     for (let i = 0; i < 3; i++) table.sample(9, { replacement: false, nStep: { n: 1, gamma: 0.9, reward: "reward", terminal: "done" } });
     expect(said).toEqual([message]);
     expect(replay.stats().warnings.lostRewards).toBe(3);
   });
 
-  test("are told of it by views of transitions, too", () => {
+  test("cause a warning in views of transitions", () => {
     const { table, said } = lived({ reward: 1 });
     table.transitions({ gamma: 0.9 }).sample(9, { replacement: false });
     expect(said).toEqual([message]);
   });
 
-  test("a last step that only serves as the next state, a final step, and steps with their own next state are nothing to tell of", () => {
+  test("cause no warning without a last reward, with a final step, or with their own next state", () => {
     for (const each of [lived({}), lived({ reward: 1 }, { final: { observation: [3, 4] }, terminated: true })]) {
       each.table.sample(9, { replacement: false, nStep: { n: 1, gamma: 0.9, reward: "reward", terminal: "done" } });
       each.table.transitions({ gamma: 0.9 }).sample(9, { replacement: false });
@@ -217,7 +217,7 @@ describe("rules of two steps and a plain endEpisode, as in a Gymnasium loop that
   });
 });
 
-test('nextState: "own" that does not see that episodes terminated is told of', () => {
+test('warns if nextState: "own" ignores that episodes terminated', () => {
   const spec = { ...SPEC, done: bool() };
   const own = { n: 1, gamma: 0.9, reward: "reward", nextState: "own" } as const;
   const lived = (length: number, terminated: boolean) => {
@@ -246,7 +246,7 @@ test.each<[Columns, string]>([
   [{ x: { leaf: "reward", at: 3 } }, "x.at must be in -2 … 1, because {} got 3"],
   [{ x: { leaf: "reward", at: -3 } }, "x.at must be in -2 … 1, because {} got -3"],
   [{ x: { leaf: "reward", at: 0 }, y: { leaf: "reward", steps: [0, 3] } }, "y.steps must be in -2 … 1, because {} got 3"],
-])("a column of a step that no item has is refused, by a rule, createItem and sample: %o", (columns, message) => {
+])("rules, createItem and sample reject a column of a step outside the item: %o", (columns, message) => {
   const { replay, table } = told();
   const because = (why: string) => message.replace("{}", `${why},`);
   const rule = errorOf(() => replay.writer({ items: [{ table: "t", length: 2, columns }] }));
@@ -265,7 +265,7 @@ test.each<[Columns, string]>([
   expect(table.sample(2, { columns }).count).toBe(2);
 });
 
-test("a list may begin before an item does: a history, padded", () => {
+test("a column may list steps before its item, and is padded with zeros", () => {
   const { replay, table } = told({ tables: { t: { maxSize: 10, sampler: fifo() } } });
   const writer = replay.writer();
   steps(writer, 2);
@@ -273,7 +273,7 @@ test("a list may begin before an item does: a history, padded", () => {
   expect((table.sample(1).steps as unknown as { history: { data: unknown } }).history.data).toEqual(new Float32Array([0, 0, 1, 1]));
 });
 
-test("priorities above 1 beside a rule that gives new items 1 are told of", () => {
+test("warns about priorities above 1 if a rule gives new items priority 1", () => {
   const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler: prioritized(1) } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   steps(writer, 4);
@@ -288,7 +288,7 @@ test("priorities above 1 beside a rule that gives new items 1 are told of", () =
   expect(replay.stats().warnings.defaultPriority).toBe(3);
 });
 
-test("rules that give new items the largest priority have nothing to be told of: nStep by default, others by max", () => {
+test("does not warn about rules with nStep or with priority set to max", () => {
   for (const rule of [{ nStep: 1 }, { length: 2, priority: "max" as const }]) {
     const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler: prioritized(1) } } });
     steps(replay.writer({ items: [{ table: "t", ...rule }] }), 4);
@@ -297,7 +297,7 @@ test("rules that give new items the largest priority have nothing to be told of:
   }
 });
 
-test.each([{ sampler: prioritized(1), priority: 1 }, { sampler: fifo() }])("priorities above 1 are nothing to tell of where someone chose them: %o", (of) => {
+test.each([{ sampler: prioritized(1), priority: 1 }, { sampler: fifo() }])("does not warn about priorities above 1 with an explicit priority or without prioritized: %o", (of) => {
   const { sampler, ...rule } = of as { sampler: ReturnType<typeof fifo>; priority?: number };
   const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler } } });
   steps(replay.writer({ items: [{ table: "t", length: 1, ...rule }] }), 4);
@@ -333,7 +333,7 @@ describe("ignoredPriorities", () => {
     "updatePriorities of a buffer": ({ replay, key }) => new ReverbReplayBuffer(SPEC, { client: replay, tableName: "t" }).updatePriorities([key], [3]),
   };
 
-  test.each(some(Object.keys(CALLS), 2))("%s warns once a table, where neither role looks at priorities", async (name) => {
+  test.each(some(Object.keys(CALLS), 2))("%s warns once per table if neither sampler nor remover uses priorities", async (name) => {
     const call = CALLS[name] as (typeof CALLS)[string];
     for (const sampler of Object.keys(SELECTORS) as Name[]) {
       for (const remover of Object.keys(SELECTORS) as Name[]) {
@@ -352,7 +352,7 @@ describe("ignoredPriorities", () => {
     }
   });
 
-  test("nothing is said of what has nothing to do with priorities, nor where they are a program's data as in Reverb", () => {
+  test("does not warn about calls without priorities, or about mutatePriorities", () => {
     const of = weighed("uniform", "fifo");
     of.t.sample(2);
     of.t.transitions({ gamma: 1 }).sample(2);

@@ -7,7 +7,7 @@ const spec = { a: f32(), b: f32(3) };
 const step = { a: 1, b: [1, 2, 3] };
 const tables = { t: { maxSize: 4 } };
 
-test("close gives memory back, and a new writer takes it again", () => {
+test("close frees memory, and a new writer reuses it", () => {
   const replay = new Replay({ spec, tables });
   replay.writer({ keep: 5000 }).close();
   const { used } = replay.stats().bytes;
@@ -19,7 +19,7 @@ test("close gives memory back, and a new writer takes it again", () => {
   expect(replay.stats().bytes.used).toBe(after);
 });
 
-test("a writer that finds no memory leaves none behind", () => {
+test("a writer that exceeds maxBytes is not created and leaks no memory", () => {
   const replay = new Replay({ spec, tables, maxBytes: 1 << 20 });
   const { used } = replay.stats().bytes;
   for (const options of [{ lanes: 100, keep: 4000 }, { lanes: 20_000, keep: 1 }, { keep: 300_000 }]) {
@@ -34,7 +34,7 @@ test("a writer that finds no memory leaves none behind", () => {
   replay.writer().append(step);
 });
 
-test("what is kept of a closed writer's staging record can harm nothing", () => {
+test("writing to staged arrays of a closed writer changes nothing", () => {
   for (const lanes of [1, 2]) {
     const replay = new Replay({ spec, tables });
     const writer = replay.writer({ lanes });
@@ -65,7 +65,7 @@ test("what is kept of a closed writer's staging record can harm nothing", () => 
   }
 });
 
-test("closed writers of different lanes leave no staging memory behind", () => {
+test("closed writers with different numbers of lanes free their staging memory", () => {
   const replay = new Replay({ spec, tables });
   const { used } = replay.stats().bytes;
   for (let lanes = 1; lanes < 60; lanes++) replay.writer({ lanes }).close();
@@ -81,7 +81,7 @@ test("closed writers of different lanes leave no staging memory behind", () => {
   expect(broken(replay)).toEqual([]);
 });
 
-test("open writers take a few hundred bytes each, and give them back", () => {
+test("open writers take less than 300 bytes each, and free them on close", () => {
   const replay = new Replay({ spec, tables });
   const { used } = replay.stats().bytes;
   const writers = Array.from({ length: 500 }, () => replay.writer());
@@ -100,7 +100,7 @@ describe("writers that share a staging record", () => {
   };
   const step = (i: number) => ({ a: i, b: [i, -i] });
 
-  test("append the steps that they are given, also after memory has grown", () => {
+  test("append their own steps, even after memory has grown", () => {
     const { replay, writer } = open();
     const writers = Array.from({ length: 5 }, writer);
     const { used } = replay.stats().bytes;
@@ -111,7 +111,7 @@ describe("writers that share a staging record", () => {
     for (const [k, a] of seen.steps.a.data.entries()) if (seen.steps.b.data[2 * k + 1] !== -a) expect(seen.steps.b.data[2 * k + 1]).toBe(-a);
   });
 
-  test("stage a step of their own: the last one of a single writer, zeros where there are others", () => {
+  test("stage separate steps: the last step for a single writer, and zeros for others", () => {
     const { writer, newest } = open();
     const single = writer();
     single.append(step(7));
@@ -140,7 +140,7 @@ describe("writers that share a staging record", () => {
     ).toEqual([7, 7, 8, 9, 10, 11, 12]);
   });
 
-  test("refuse a step without a trace in those of others", () => {
+  test("reject a step without an effect on the steps of others", () => {
     const { writer, newest } = open();
     const [a, b] = [writer(), writer()];
     expectError(
@@ -164,7 +164,7 @@ describe("writers that share a staging record", () => {
   });
 });
 
-test("a rule's priority must be one that its table takes", () => {
+test("a rule with a priority that its table does not accept is rejected", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 4, sampler: prioritized(2) }, u: { maxSize: 4 } } });
   expectRefused(
     replay,
@@ -184,7 +184,7 @@ test("a rule's priority must be one that its table takes", () => {
   expect(Replay.restore(bytesOf(replay)).table("t").sample(1).info.priorities[0]).toBe(1e148);
 });
 
-test("every public call of a closed writer is refused", () => {
+test("every public call of a closed writer throws CLOSED", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer();
   writer.append(step);
@@ -206,7 +206,7 @@ test("every public call of a closed writer is refused", () => {
   for (const call of Object.values(calls)) expectRefused(replay, call, "CLOSED", /writer was closed/, /replay\.writer\(\)/);
 });
 
-test("items outlive their writer", () => {
+test("items remain after their writer is closed", () => {
   const replay = new Replay({ spec, tables });
   {
     const writer = replay.writer();

@@ -16,7 +16,7 @@ function items(replay: Replay<typeof spec, "t" | "u">, name: "t" | "u" = "t"): s
   return rows.map(String).sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
 }
 
-test("a writer's options are checked", () => {
+test("writer rejects invalid options", () => {
   const replay = new Replay({ spec, tables });
   const rule = { table: "t", length: 2 };
   const bad: [unknown, Kind, ...RegExp[]][] = [
@@ -50,7 +50,7 @@ test("a writer's options are checked", () => {
   expect(replay.writers.length).toBe(0);
 });
 
-test("createItem's arguments are checked", () => {
+test("createItem, lastKey and endEpisode reject invalid arguments", () => {
   const replay = new Replay({ spec, tables });
   const other = new Replay({ spec, tables });
   const writer = replay.writer({ keep: 4 });
@@ -91,7 +91,7 @@ test("createItem's arguments are checked", () => {
   expect(other.stats().tables.t?.size).toBe(0);
 });
 
-test("a block's ends and priorities are checked before a step of it is taken", () => {
+test("appendColumns checks ends and priorities before it stores a step", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ items: [{ table: "t", length: 1, priority: 2 }] });
   writer.append(step(0));
@@ -118,7 +118,7 @@ test("a block's ends and priorities are checked before a step of it is taken", (
   expect(replay.table("t").explain(writer.lastKey("t")).priority).toBe(2);
 });
 
-test("rules make items with their length, stride and priority, in each episode anew", () => {
+test("rules create items with their length, stride and priority, restarting in each episode", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ items: [{ table: "t", length: 3, stride: 2, priority: 5 }] });
   for (let e = 0; e < 3; e++) {
@@ -130,7 +130,7 @@ test("rules make items with their length, stride and priority, in each episode a
   expect(new Set(replay.table("t").sample(9).info.priorities)).toEqual(new Set([5]));
 });
 
-test("lanes are streams of their own", () => {
+test("lanes are separate streams", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 3, items: [{ table: "t", length: 2 }] });
   const lanes = (s: number) => ({ x: [s, 100 + s, 200 + s], o: new Float32Array(6).fill(s) }) as never;
@@ -147,7 +147,7 @@ test("lanes are streams of their own", () => {
   expect(writer.length).toBe(0);
 });
 
-test("lanes appended in columns, with ends, are what they are appended one by one", () => {
+test("appendColumns with lanes and ends equals single appends", () => {
   const blocks = new Replay({ spec, tables });
   const singles = new Replay({ spec, tables });
   const options = { lanes: 2, items: [{ table: "t", length: 2 } as const] };
@@ -170,7 +170,7 @@ test("lanes appended in columns, with ends, are what they are appended one by on
   expect(blocks.table("t").size).toBe(100);
 });
 
-test("blocks are what their steps are one by one, priorities and ends included", () => {
+test("appendColumns with priorities and ends equals single appends", () => {
   const make = () => new Replay({ spec, tables: { t: { maxSize: 40, sampler: { kind: "prioritized", exponent: 0.5 } as const }, u: { maxSize: 7 } } });
   const blocks = make();
   const singles = make();
@@ -200,7 +200,7 @@ test("blocks are what their steps are one by one, priorities and ends included",
   }
 });
 
-test("across: items span episodes only where the writer says so", () => {
+test("items span episodes only if across is true", () => {
   for (const across of [false, true]) {
     const replay = new Replay({ spec, tables });
     const writer = replay.writer({ across });
@@ -221,7 +221,7 @@ test("across: items span episodes only where the writer says so", () => {
   }
 });
 
-test("lastKey, and keys that are never used again", () => {
+test("lastKey returns the newest key, and keys are never reused", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer();
   expect(writer.lastKey("t")).toBe(0);
@@ -240,7 +240,7 @@ test("lastKey, and keys that are never used again", () => {
   expect([...seen].filter((key) => replay.table("u").explain(key).state !== "gone").length).toBe(replay.table("u").size);
 });
 
-test("a writer keeps what it is told, and as little as its items need", () => {
+test("a writer keeps its `keep` steps, by default enough for its items", () => {
   const replay = new Replay({ spec, tables });
   expect(replay.writer().options.keep).toBe(32);
   expect(replay.writer({ items: [{ table: "t", length: 90 }] }).options.keep).toBe(90);
@@ -268,7 +268,7 @@ test("two rules with different tables and lengths share their steps", () => {
   expect(replay.stats().steps).toBe(32);
 });
 
-test("items that too many others wait before are refused: single step, block, lanes, item", () => {
+test("appends and createItem throw RATE_LIMITED if maxPending items wait", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 9, rateLimiter: queueLimiter(2), maxPending: 3 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   const lanes = replay.writer({ lanes: 2, items: [{ table: "t", length: 1 }] });
@@ -297,7 +297,7 @@ test("items that too many others wait before are refused: single step, block, la
   expect(replay.table("t").stats()).toMatchObject({ pending: 3, inserts: 3 });
 });
 
-test("a misspelt lane does not end the episodes of all", () => {
+test("endEpisode with a misspelt lane throws, and ends no episode", () => {
   const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 4 } } });
   const writer = replay.writer({ lanes: 2 });
   writer.append({ x: [1, 2] });

@@ -66,7 +66,7 @@ describe("a writer", () => {
   const whole = { path: FILM, fps: FPS, codec: "av1", pixelFormat: "yuv420p" };
   const near = (starts: readonly Reference[]) => starts.map(({ timestamp }) => Number(timestamp.toFixed(6)));
 
-  test("copies a film of which all episodes are written", async () => {
+  test("copies a film if all of its episodes are written", async () => {
     const { cuts, to, starts } = await cutsFor([0, 1, 2]);
     expect([cuts, to.get(FILM)]).toEqual([[], film]);
     expect(near(starts)).toEqual([0, 0.5, 0.8]);
@@ -84,31 +84,31 @@ describe("a writer", () => {
     [[1, 2], [[5, 12]], [0, 0.3]],
     [[0, 1], [[0, 8]], [0, 0.5]],
     [[1], [[5, 8]], [0]],
-  ])("cuts out what is not of episodes %j", async (kept, ranges, times) => {
+  ])("cuts a film to the frames of episodes %j", async (kept, ranges, times) => {
     const { cuts, to, starts } = await cutsFor(kept);
     expect(cuts).toEqual([{ ...whole, ranges: ranges.map(([from, to]) => ({ from, to })) }]);
     expect(to.get(FILM)).toEqual(Uint8Array.of(1, 2, 3));
     expect(near(starts)).toEqual(times);
   });
 
-  test("cuts a film per episode for version 2.1", async () => {
+  test("cuts one film per episode for version 2.1", async () => {
     const { cuts, to } = await cutsFor([0, 2], { version: "2.1" });
     expect(cuts.map(({ ranges }) => ranges)).toEqual([[{ from: 0, to: 5 }], [{ from: 8, to: 12 }]]);
     expect([...to.keys()].filter((path) => path.endsWith(".mp4"))).toEqual([0, 1].map((k) => `videos/chunk-000/${CAMERA}/episode_00000${k}.mp4`));
   });
 
-  test("copies films whole without a cutter, at their old times", async () => {
+  test("copies whole films with their original timestamps if cutFilm is undefined", async () => {
     const { cuts, to, starts } = await cutsFor([0, 2], { cutFilm: undefined });
     expect([cuts, to.get(FILM)]).toEqual([[], film]);
     expect(near(starts)).toEqual([0, 0.8]);
   });
 
-  test("refuses a cutter that is none", async () => {
+  test("rejects a cutFilm that is not a function", async () => {
     await expect(cutsFor([0], { cutFilm: "ffmpeg" })).rejects.toThrow(/cutFilm must/);
   });
 });
 
-describe("a program ffmpeg", () => {
+describe("the ffmpeg program", () => {
   /** Returns a folder with a fake ffmpeg that supports -version, and otherwise runs these lines of a shell script. */
   function program(lines: string): string {
     const folder = fresh();
@@ -118,7 +118,7 @@ describe("a program ffmpeg", () => {
     return `${folder}${delimiter}${process.env.PATH}`;
   }
 
-  test("gets the film, the frames by their numbers, and an encoder of the same codec and pixels", async () => {
+  test("receives the film, the frame ranges and an encoder for the same codec and pixels", async () => {
     const seen = temp("arguments");
     const path = program(`printf '%s\\n' "$@" > ${seen}; printf film`);
     const argumentsFor = async (more: Partial<FilmCut>, folders = [FILMED]) => {
@@ -156,7 +156,7 @@ describe("a program ffmpeg", () => {
     ["ends with another code, and no word", "exit 3", "ffmpeg cannot cut the film: its exit status is 3"],
     ["is killed", "kill -9 $$", "ffmpeg cannot cut the film: its exit status is SIGKILL"],
     ["writes nothing", "exit 0", "ffmpeg cannot cut the film: it wrote nothing"],
-  ])("that %s leaves no target", async (_, lines, message) => {
+  ])("leaves no target and an unchanged source if it %s", async (_, lines, message) => {
     await withPath(program(lines), async () => {
       const [path, out] = [fresh(), fresh()];
       cpSync(FILMED, path, { recursive: true });
@@ -170,7 +170,7 @@ describe("a program ffmpeg", () => {
     });
   });
 
-  test("that is not there is named, with what can be done; films that need no cut do not need it", async () => {
+  test("is required only for films that must be cut, and the error suggests its installation", async () => {
     await withPath("/nowhere", async () => {
       const out = fresh();
       const { error } = await failure(1, "edit", FILMED, out, "--format", "lerobot", "--drop-episodes", "1");
@@ -185,14 +185,14 @@ describe("a program ffmpeg", () => {
     });
   });
 
-  test("is ended if the edit is", async () => {
+  test("is stopped when the edit is aborted", async () => {
     const control = new AbortController();
     const write = async () => control.abort();
     const cut = withPath(program("printf film; exec sleep 1000"), () => filmCutter({ folders: [FILMED], signal: control.signal })(cutOf({ write })));
     await expect(cut).rejects.toMatchObject({ name: "AbortError" });
   });
 
-  test("is not started for a codec that it is not known to encode, or a path out of the folder", async () => {
+  test("is not started for an unsupported codec or a path outside the folder", async () => {
     await withPath(program("exit 1"), async () => {
       const cut = filmCutter({ folders: [FILMED], signal });
       await expect(cut(cutOf({ codec: "prores" }))).rejects.toThrow(/codecs .*got prores/);
@@ -239,7 +239,7 @@ describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
     expect(distance((before[0] as Uint8Array).subarray(0, 3 * SIZE), (before[1] as Uint8Array).subarray(0, 3 * SIZE))).toBeGreaterThan(6);
   }
 
-  test("frames of episodes that are left out are not in the film any more, and the others are where the steps say", async () => {
+  test("the film contains only the frames of kept episodes, at the times in their steps", async () => {
     const cases = [
       ["1", [0, 2], 9],
       ["0", [1, 2], 7],
@@ -256,7 +256,7 @@ describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
     }
   });
 
-  test("a playlist in a film's place does not lead to other files", async () => {
+  test("a playlist in place of a film does not open other files", async () => {
     const [path, out] = [fresh(), fresh()];
     cpSync(FILMED, path, { recursive: true });
     const other = temp("other.mp4");
@@ -267,7 +267,7 @@ describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
     expect(error).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("ffmpeg cannot cut the film"), file: join(path, FILM) });
   });
 
-  test("a film is found whose relative path begins like a URL", async () => {
+  test("filmCutter opens a film whose relative path begins like a URL", async () => {
     const bytes: number[] = [];
     const place = temp("pick:v2");
     cpSync(FILMED, place, { recursive: true });
@@ -281,7 +281,7 @@ describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
     expect(bytes.length).toBeGreaterThan(0);
   });
 
-  test.runIf(whole)("version 2.1 has a film per episode, and such films are copied if others are left out", async () => {
+  test.runIf(whole)("version 2.1 has a film per episode, and the films of kept episodes are copied", async () => {
     const [apart, chosen] = [fresh(), fresh()];
     await document("edit", FILMED, apart, "--format", "lerobot", "--lerobot-version", "2.1");
     await expectEpisodes(apart, [0, 1, 2]);
@@ -290,7 +290,7 @@ describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
     expect([0, 1].map((k) => film(chosen, k).equals(film(apart, 2 * k)))).toEqual([true, true]);
   });
 
-  test.runIf(whole)("films of joined datasets and of parts are cut, each of its own", async () => {
+  test.runIf(whole)("films are cut separately for joined datasets and for the parts of a split", async () => {
     const [joined, parts] = [fresh(), fresh()];
     await document("edit", FILMED, joined, "--format", "lerobot", "--concat", FILMED, "--drop-episodes", "0");
     await expectEpisodes(joined, [1, 2, 0, 1, 2]);

@@ -24,8 +24,8 @@ async function factsIn(path: string): Promise<EpisodeFacts[]> {
 /** Returns the arguments of a push into a new journal. */
 const push = (path: string, ...more: string[]) => ["push", path, "--dir", temp(`journal-${folders++}`), "--table", "t", ...more];
 
-describe("a reward on the last step alone", () => {
-  test.each(some(["sparse.parquet", "sparse.jsonl", "lerobot_sparse"], 1))("%s: 10 actions, a return of 1 each episode", async (name) => {
+describe("rewards only on the last step", () => {
+  test.each(some(["sparse.parquet", "sparse.jsonl", "lerobot_sparse"], 1))("%s: inspect, stats and push keep 10 actions and a return of 1 per episode", async (name) => {
     const path = join(WILD, name);
     const { episodes, transitions, report } = await document("inspect", path);
     expect([episodes, transitions, report.faultyEpisodes]).toEqual([2, 10, 0]);
@@ -42,7 +42,7 @@ describe("a reward on the last step alone", () => {
     expect((await document(...push(path))).pushed).toBe(12);
   });
 
-  test("d4rl_goal_timeout.hdf5: the reward in the row where time runs out counts", async () => {
+  test("d4rl_goal_timeout.hdf5: the reward in the row of the timeout counts", async () => {
     const path = join(WILD, "d4rl_goal_timeout.hdf5");
     const facts = await factsIn(path);
     const { report, transitions } = await document("inspect", path);
@@ -57,7 +57,7 @@ describe("a reward on the last step alone", () => {
   });
 });
 
-test("half-cheetah becomes Minari with all of its actions and rewards", async () => {
+test("convert writes half-cheetah as Minari with all actions and rewards", async () => {
   const path = join(DATA, "d4rl/half_cheetah.hdf5");
   const to = temp("minari");
   const result = await document("convert", path, to, "--format", "minari", "--id", "cheetah-v0");
@@ -88,7 +88,7 @@ async function recorded(hasFinal: boolean): Promise<string> {
   return dir;
 }
 
-describe("a recording without final observations", () => {
+describe("a recording with missing final observations", () => {
   test("is pushed with all of its actions", async () => {
     const dir = await recorded(false);
     expect(await document(...push(dir, "--n-step", "1"))).toMatchObject({
@@ -101,7 +101,7 @@ describe("a recording without final observations", () => {
     expect(stdout).toContain("\n  no final observation in 2 episodes: the last observation is repeated\n");
   });
 
-  test("is pushed as --final-step has it", async () => {
+  test("is pushed as --final-step specifies", async () => {
     const dir = await recorded(true);
     const of = async (...more: string[]) => {
       const { pushed, finalSteps } = await document(...push(dir, ...more));
@@ -129,7 +129,7 @@ describe("a recording without final observations", () => {
     expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining("Allowed choices are observation, transition, drop, refuse")]);
   });
 
-  test("is converted as --final-step has it, whatever it becomes", async () => {
+  test("is converted to each format as --final-step specifies", async () => {
     const dir = await recorded(true);
     const targets = [[temp("a.parquet")], [temp("a.jsonl")], [temp("tfds")], [temp("lerobot"), "--format", "lerobot"]] as const;
     const actionsOf = async (path: string) => (await factsIn(path)).map(({ actions }) => actions);

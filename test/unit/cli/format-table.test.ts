@@ -114,7 +114,7 @@ function nounOf({ what, reason }: { readonly what: string; readonly reason: stri
   return reason.startsWith("films") ? "films" : what.endsWith("_space") ? "bounds" : what;
 }
 
-test.runIf(whole)("the table of docs/data/write-and-convert.md is what conversions report", { timeout: 900_000 }, async () => {
+test.runIf(whole)("the table in docs/data/write-and-convert.md equals the losses that conversions report", { timeout: 900_000 }, async () => {
   const rows: string[] = [];
   const refused: { [pair: string]: unknown } = {};
   for (const [k, [title, path, ...options]] of SOURCES.entries()) {

@@ -11,7 +11,7 @@ test.each([
   ["half_cheetah", HALF_CHEETAH],
   ["cartpole", CARTPOLE],
   ["cartpole_pixels", PIXELS],
-])("%s as JSON: what tensorflow_datasets says of it", async (name, path) => {
+])("inspect --json of %s matches tensorflow_datasets", async (name, path) => {
   const { format, split, splits, episodes, steps, stepSpec, lengths, returns, report, statistics, ...rest } = await document("inspect", path);
   const of = expected[name];
   expect({ format, name: rest.name, split, splits, episodes, steps }).toEqual({
@@ -33,7 +33,7 @@ test.each([
   expect(statistics).toBe(undefined);
 });
 
-test("as text: spec, histograms, findings; a part of a split", async () => {
+test("inspect prints spec, histograms and findings, and reads a slice of a split", async () => {
   const { status, stdout, stderr } = await reprise("inspect", PIXELS, "--split", "train[:3]");
   expect([status, stderr]).toEqual([0, ""]);
   expect(stdout).toContain("cartpole_pixels (tfds, split train[:3]): 3 episodes, 75 steps\n");
@@ -43,7 +43,7 @@ test("as text: spec, histograms, findings; a part of a split", async () => {
   expect(stdout).toContain("\nNo faults.\n");
 });
 
-test("--stats tells of each leaf what stats tells", async () => {
+test("inspect --stats and stats report the same statistics per leaf", async () => {
   const { statistics } = await document("inspect", HALF_CHEETAH, "--stats");
   expect(await document("stats", HALF_CHEETAH)).toEqual({ kind: "dataset", format: "tfds", name: "half_cheetah", statistics });
   const observation = statistics.find((leaf: { path: string }) => leaf.path === "observation");
@@ -55,7 +55,7 @@ test("--stats tells of each leaf what stats tells", async () => {
   expect(stdout).toMatch(/\n {2}action +f32 +\[6\] +10,000 +-1 +1 /);
 });
 
-test("a file that was cut is told, with its place; nothing else is said", async () => {
+test("a truncated file is reported in one line with its code and file name", async () => {
   cpSync(HALF_CHEETAH, temp("cut"), { recursive: true });
   const file = temp("cut", "1.0.0", "half_cheetah-train.tfrecord-00001-of-00003");
   truncateSync(file, 100_000);
@@ -69,14 +69,14 @@ test("a file that was cut is told, with its place; nothing else is said", async 
   expect(stderr).toMatch(/^reprise: CORRUPT: .*\n.*\n\s+at /);
 });
 
-test("what is not there, and a split that is none", async () => {
+test("a missing path is NOT_FOUND, and an unknown split is wrong usage", async () => {
   expect((await failure(1, "inspect", temp("nowhere"))).error.code).toBe("NOT_FOUND");
   const { line, error } = await failure(2, "inspect", HALF_CHEETAH, "--split", "test");
   expect(line).toMatch(/split must be one of train, got "test"/);
   expect(error.code).toBe("USAGE");
 });
 
-test("--open gives the format's function its options; those that it has not are wrong usage", async () => {
+test("--open passes options to the reader, and unknown options are wrong usage", async () => {
   const file = join(DATA, "extra", "d4rl", "no_timeouts.hdf5");
   const { losses } = await document("convert", file, temp("no_timeouts.jsonl"));
   expect(losses).toMatchObject([{ what: "timeouts", reason: expect.stringContaining("--open maxEpisodeSteps=STEPS") }]);
@@ -93,7 +93,7 @@ test("--open gives the format's function its options; those that it has not are 
   expect((await document("inspect", PIXELS, "--open", "images=bytes")).stepSpec.observation.image.dtype).toBe("bytes");
 });
 
-test("a journal and a snapshot are datasets", async () => {
+test("inspect reads a journal and a snapshot as datasets", async () => {
   const [journal, snapshot] = [await document("inspect", join(DATA, "golden/journal")), await document("inspect", join(DATA, "golden/snapshot.rpr"))];
   expect(journal).toMatchObject({ format: "journal", episodes: 7, steps: 36, metadataSpec: { episode_id: {}, beginning: {}, end: {}, final_step: {} } });
   expect({ ...snapshot, name: journal.name, format: journal.format }).toEqual(journal);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { whole } from "../../support/size.ts";
 
-test.runIf(whole)("the source is never damaged, the target is the old or the new dataset, and the next edit finishes", { timeout: 600_000 }, async () => {
+test.runIf(whole)("a killed edit damages neither the source nor the target, and the next edit finishes", { timeout: 600_000 }, async () => {
   const script = join(import.meta.dirname, "../../soak/crash-edit.mjs");
   const child = spawn(process.execPath, [script, "--runs", "8", "--seed", "5"], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";

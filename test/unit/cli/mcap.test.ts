@@ -12,7 +12,7 @@ const mapping = () => {
   return path;
 };
 
-test("inspect lists the topics, and says how to write a mapping", async () => {
+test("inspect lists the topics and explains how to write a mapping", async () => {
   const { status, stdout } = await reprise("inspect", ARM);
   expect(status).toBe(0);
   expect(stdout).toMatch(/zstd\.mcap \(mcap\): 8 topics\n/);
@@ -29,7 +29,7 @@ test("inspect lists the topics, and says how to write a mapping", async () => {
   });
 });
 
-test("a mapping is read by every verb", async () => {
+test("inspect, convert and edit read a mapping from --topics", async () => {
   const options = ["--topics", mapping(), "--rate", "20"];
   const { episodes, steps, stepSpec } = await document("inspect", ARM, ...options);
   expect([episodes, steps]).toEqual([1, 39]);
@@ -45,7 +45,7 @@ test("a mapping is read by every verb", async () => {
   expect((await document("inspect", ARM, "--topics", mapping(), "--open", 'episodesBy={"topic":"/task"}')).episodes).toBe(9);
 });
 
-test("a mapping that is wrong is wrong usage", async () => {
+test("a missing mapping lists the topics, and a wrong mapping or rate is wrong usage", async () => {
   expect((await failure(1, "convert", ARM, temp("x.parquet"))).error).toMatchObject({
     code: "UNSUPPORTED",
     message: expect.stringMatching(/The topics are \/bgr/),

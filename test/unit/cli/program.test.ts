@@ -10,7 +10,7 @@ import { CLI, HALF_CHEETAH, reprise, temporary } from "./support.ts";
 const temp = temporary();
 const VERBS = ["inspect", "check", "convert", "push", "sample", "stats", "serve-page"];
 
-test("it is a program: a first line that says so, and the right to be run", async () => {
+test("the program has a shebang line, permission to execute and the version of the package", async () => {
   expect(readFileSync(CLI, "utf8").split("\n")[0]).toBe("#!/usr/bin/env node");
   expect(statSync(CLI).mode & 0o111).toBe(0o111);
   const { bin, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -18,7 +18,7 @@ test("it is a program: a first line that says so, and the right to be run", asyn
   expect(await reprise("--version")).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
 });
 
-test("help lists the verbs and the exit codes; each verb has its own, with examples", async () => {
+test("help lists verbs and exit codes, and each verb has its own help with examples", async () => {
   const { status, stdout } = await reprise("--help");
   expect(status).toBe(0);
   for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^  ${verb} `, "m"));
@@ -31,7 +31,7 @@ test("help lists the verbs and the exit codes; each verb has its own, with examp
   }
 });
 
-test("the options in the examples of the help are options", async () => {
+test("the examples in the help use only documented options", async () => {
   for (const verb of VERBS) {
     const { stdout } = await reprise(verb, "--help");
     const [options, examples] = stdout.split("Examples:") as [string, string];
@@ -48,7 +48,7 @@ test.each([[[]], [["frobnicate"]], [["inspect"]], [["inspect", "a", "b"]], [["in
   expect(JSON.parse(asJson.stdout).error).toEqual({ code: "USAGE", message: expect.any(String) });
 });
 
-test("no option takes a second value in silence: it is wrong usage, of every verb, unless it may be repeated", async () => {
+test("every verb rejects a repeated option unless its help allows repetition", async () => {
   const values: { readonly [option: string]: string } = {
     "--format": "jsonl",
     "--mode": "salvage",
@@ -72,7 +72,7 @@ test("no option takes a second value in silence: it is wrong usage, of every ver
   }
 });
 
-test("push to two servers, and two values of one option of --open, are wrong usage", async () => {
+test("push to two servers and repeated options in --open are wrong usage", async () => {
   const two = await reprise("push", HALF_CHEETAH, "--server", "a:1", "--server=b:1", "--table", "t", "--json");
   expect([two.status, JSON.parse(two.stdout).error]).toEqual([
     2,
@@ -82,12 +82,12 @@ test("push to two servers, and two values of one option of --open, are wrong usa
   expect([open.status, open.stderr]).toEqual([2, "reprise: USAGE: split is set twice by --open. Pass it once\n"]);
 });
 
-test("nothing of a terminal is on stdout or stderr where there is none", async () => {
+test("output contains no escape sequences if there is no terminal", async () => {
   const { stdout, stderr } = await reprise("inspect", HALF_CHEETAH);
   expect(stdout + stderr).not.toContain("\u001b");
 });
 
-test("what would steer a terminal is escaped, whoever wrote it", async () => {
+test("output escapes terminal control characters in data, errors and arguments", async () => {
   // The last characters reverse the text direction, as in CVE-2021-42574.
   const controls = "\u001b]0;owned\u0007 \u009b31m \u007f \r\n faked: 9 \u202e\u2066\u200f\u061c\u2028";
   const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true, [controls]: 1 };
@@ -104,14 +104,14 @@ test("what would steer a terminal is escaped, whoever wrote it", async () => {
     expect(stdout + stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}\u2028]/u);
 });
 
-test.runIf(process.platform !== "win32")("a journal with a pipe in the place of a segment is an error, and nobody waits", async () => {
+test.runIf(process.platform !== "win32")("a pipe in place of a journal segment is an IO error, without blocking", async () => {
   mkdirSync(temp("piped"));
   execFileSync("mkfifo", [join(temp("piped"), "00000001.rpr")]);
   const { status, stderr } = await reprise("stats", temp("piped"));
   expect([status, stderr]).toEqual([1, expect.stringMatching(/^reprise: IO: opening .*00000001\.rpr failed: it is a pipe or a device, not a file/)]);
 });
 
-test("on a terminal a bar shows how far it is, and goes away", () => {
+test("a terminal shows a progress bar and gets its cursor back", () => {
   const command = `stty cols 80; ${process.execPath} ${CLI} inspect ${HALF_CHEETAH} --json > /dev/null`;
   const { status, stdout, error } = spawnSync("script", ["-qec", command, "/dev/null"], { encoding: "utf8" });
   // Some systems do not have `script`.
@@ -121,7 +121,7 @@ test("on a terminal a bar shows how far it is, and goes away", () => {
   expect(stdout.lastIndexOf("\u001b[?25h")).toBeGreaterThan(stdout.lastIndexOf("\u001b[?25l"));
 });
 
-test.runIf(whole)("a reader that has seen enough ends it without a word", async () => {
+test.runIf(whole)("a reader that closes stdout early ends the program without an error", async () => {
   const child = spawn(process.execPath, [CLI, "inspect", HALF_CHEETAH, "--json"], { stdio: ["ignore", "pipe", "pipe"] });
   child.stdout.destroy();
   let said = "";

@@ -61,7 +61,7 @@ async function pushedHere(path: string, sequenceLength: number, strideLength: nu
   return { pushed, size: replay.table("t").size, reward: order.flatMap((i) => [...data.subarray(i * time, (i + 1) * time)]) };
 }
 
-describe("half_cheetah, pushed", () => {
+describe("a journal with half_cheetah", () => {
   let pushed: Awaited<ReturnType<typeof document>>;
   beforeAll(async () => {
     pushed = await document(
@@ -84,7 +84,7 @@ describe("half_cheetah, pushed", () => {
     );
   });
 
-  test("tells what it did", () => {
+  test("push reports the trajectories, the items per table and the segments", () => {
     expect(pushed).toMatchObject({ pushed: 251 * EPISODES, report: { complete: true, kept: { episodes: EPISODES } }, journal: { segments: 1 } });
     expect(pushed.tables.map((table: { name: string; inserted: number }) => [table.name, table.inserted])).toEqual([
       ["pairs", 83 * EPISODES],
@@ -94,7 +94,7 @@ describe("half_cheetah, pushed", () => {
     expect(files).toEqual(["00000001.rpr"]);
   });
 
-  test("stats tells of tables, files and spec, and changes nothing", async () => {
+  test("stats reports tables, files and spec, and does not change the journal", async () => {
     const before = readFileSync(temp("a", "00000001.rpr"));
     const value = await document("stats", temp("a"));
     expect(value).toMatchObject({ kind: "journal", segments: 1, steps: 250 * EPISODES, openWriters: 0 });
@@ -122,7 +122,7 @@ describe("half_cheetah, pushed", () => {
     expect((await failure(2, "stats", temp("a"), "--split", "train")).line).toMatch(/--split and --open work only with datasets/);
   });
 
-  test.runIf(whole)("another process finds in each table what the library would have put there", async () => {
+  test.runIf(whole)("another process reads the items that the library would have inserted", async () => {
     const here = await pushedHere(HALF_CHEETAH, 4, 3);
     for (const table of some(["pairs", "twins"], 1)) {
       const there = itemsOf(temp("a"), table);
@@ -134,7 +134,7 @@ describe("half_cheetah, pushed", () => {
     expect(here.pushed).toBe(pushed.pushed);
   });
 
-  test("sample draws what a program would draw next, again and again", async () => {
+  test("sample repeats the draws that a program would make next", async () => {
     const before = readFileSync(temp("a", "00000001.rpr"));
     const { items } = await document("sample", temp("a"), "--table", "twins", "-n", "7");
     expect(items.length).toBe(7);
@@ -161,7 +161,7 @@ describe("half_cheetah, pushed", () => {
     replay.dispose();
   });
 
-  test("what does not fit it is refused, and changes nothing", async () => {
+  test("push and sample reject mismatched data, tables and options, and change nothing", async () => {
     const before = (await document("stats", temp("a"))).tables;
     const to = ["--append", "--dir", temp("a"), "--table"];
     expect((await failure(1, "push", CARTPOLE, ...to, "pairs")).line).toMatch(
@@ -176,7 +176,7 @@ describe("half_cheetah, pushed", () => {
   });
 });
 
-test("pushed again, it is added where that is said; the tables keep their form", async () => {
+test("push into a table with items requires --append, and keeps the options of the table", async () => {
   const args = ["push", CARTPOLE, "--dir", temp("twice"), "--table", "t"];
   expect((await document(...args, "--sampler", "prioritized:0.6", "--max-size", "5000")).tables).toEqual([{ name: "t", inserted: 3412, size: 3412 }]);
   const twice = await failure(2, ...args);
@@ -187,7 +187,7 @@ test("pushed again, it is added where that is said; the tables keep their form",
   expect(table).toMatchObject({ sampler: "prioritized", maxSize: 5000, size: 5000, inserts: 6824 });
 });
 
-test.runIf(whole)("whole episodes as items", async () => {
+test.runIf(whole)("--episodes pushes whole episodes as items", async () => {
   const { tables } = await document("push", PIXELS, "--dir", temp("episodes"), "--table", "t", "--episodes", "--max-length", "25");
   expect(tables).toEqual([{ name: "t", inserted: 8, size: 8 }]);
   const { items } = await document("sample", temp("episodes"), "--table", "t", "-n", `${scaled(20)}`);
@@ -213,7 +213,7 @@ test.runIf(whole)("whole episodes as items", async () => {
   expect(many.line).toMatch(/USAGE: -n 99999999 would print more than 16777216 values, \d+ per item.* -n$/);
 });
 
-test("what no Replay can hold is refused by name, and can be left out", async () => {
+test("push rejects columns that a Replay cannot hold, and --without leaves them out", async () => {
   const push = ["push", join(DATA, "extra", "lerobot_v2"), "--dir", temp("robot"), "--table", "t"];
   expect((await failure(1, ...push)).line).toMatch(/^reprise: UNSUPPORTED: observation\/images\/wrist\/path is text/);
   expect(existsSync(temp("robot"))).toBe(false);
@@ -225,7 +225,7 @@ test("what no Replay can hold is refused by name, and can be left out", async ()
   expect(Object.keys((await document("stats", temp("robot"))).spec.observation.images)).toEqual(["top"]);
 });
 
-test.runIf(whole)("text is pushed where its limit is told, and shown", async () => {
+test.runIf(whole)("--max-text-bytes allows push to store text, and sample prints the text", async () => {
   const push = ["push", join(DATA, "extra", "lerobot_v2"), "--dir", temp("videos"), "--table", "t", "--without", "observation/matrix", "--max-text-bytes"];
   expect((await failure(1, ...push, "8")).line).toMatch(/^reprise: INVALID_DATA: observation\.images\.wrist\.path must .*\b8 bytes/);
   // The failed push leaves no files that would prevent the corrected one.
@@ -237,7 +237,7 @@ test.runIf(whole)("text is pushed where its limit is told, and shown", async () 
   expect((await reprise("sample", temp("videos"), "--table", "t", "-n", "1")).stdout).toMatch(/\n {2}observation\/images\/wrist\/path +string +\[2\] +"videos/);
 });
 
-test.runIf(whole)("faults are refused, mended or left out", async () => {
+test.runIf(whole)("--mode rejects, repairs or drops episodes with faults", async () => {
   const lines = await readLines(CARTPOLE, 4);
   // The end of the second episode is removed.
   const ends = [...lines.keys()].filter((i) => lines[i]?.includes('"is_last":true'));
@@ -260,7 +260,7 @@ async function readLines(path: string, episodes: number): Promise<string[]> {
   return readFileSync(temp("lines.jsonl"), "utf8").trimEnd().split("\n");
 }
 
-test.runIf(whole)("Ctrl-C closes the journal cleanly: what was pushed is there, and nobody has it", async () => {
+test.runIf(whole)("Ctrl-C closes the journal, keeps the pushed items and releases the lock", async () => {
   const server = await serve(join(DATA, "tfds"), /half_cheetah.*-00002-of/);
   const { child, ended } = started("push", `${server.address}/half_cheetah/1.0.0/`, "--dir", temp("interrupted"), "--table", "t");
   await server.held;
@@ -280,7 +280,7 @@ test.runIf(whole)("Ctrl-C closes the journal cleanly: what was pushed is there, 
 });
 
 test.runIf(whole)(
-  "a journal is read at one moment, whatever its owner removes meanwhile; one whose owner cannot be asked is taken over when that is said",
+  "ReadOnlyDirectory reads files that were moved away, and --take-over replaces an unreachable owner",
   async () => {
     await document("push", CARTPOLE, "--dir", temp("live"), "--table", "t");
     const before = (await document("stats", temp("live"))).tables[0].size;
@@ -297,7 +297,7 @@ test.runIf(whole)(
   },
 );
 
-test("folders of other things are left alone", async () => {
+test("push and sample reject a folder of other files and leave it unchanged", async () => {
   mkdirSync(temp("mine"));
   writeFileSync(temp("mine", "thesis.tex"), "");
   expect((await failure(1, "push", CARTPOLE, "--dir", temp("mine"), "--table", "t")).line).toMatch(/contains files that do not belong to a journal/);
@@ -305,7 +305,7 @@ test("folders of other things are left alone", async () => {
   expect((await failure(1, "sample", temp("mine"), "--table", "t")).error.code).toBe("NOT_FOUND");
 });
 
-test("wrong usage", async () => {
+test("push and sample exit with 2 for wrong usage", async () => {
   const to = ["--dir", temp("none"), "--table", "t"];
   for (const args of [
     ["push", CARTPOLE, "--table", "t"],

@@ -87,7 +87,7 @@ function asked(path: string, { method = "GET", ...headers }: { readonly [name: s
 const data = (path: string) => `/${token}/data/${path}`;
 
 describe("the page and the data", () => {
-  it("are there for who has the address", async () => {
+  it("are served to clients with the address", async () => {
     const page = await asked("/");
     expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
     expect(page.body.toString()).toContain("the page");
@@ -110,7 +110,7 @@ describe("the page and the data", () => {
     expect((await asked(data("empty"))).body.length).toBe(0);
   });
 
-  it("by ranges", async () => {
+  it("support range requests", async () => {
     const ranged = async (range: string) => {
       const { status, headers, body } = await asked(data("large.bin"), { range });
       return [status, headers["content-range"], body.length, body[0]];
@@ -128,7 +128,7 @@ describe("the page and the data", () => {
     expect((await asked(data("empty"), { range: "bytes=0-9" })).status).toBe(416);
   });
 
-  it("are a dataset that openRlds reads by its address", async () => {
+  it("form a dataset that openRlds reads from the address", async () => {
     const own = await pageServer({ page: PAGE, path: join(DATA, "extra/lerobot_v3"), port: 0 });
     try {
       const url = new URL(new URL(own.address).hash.slice("#look?from=".length), own.address);
@@ -145,7 +145,7 @@ describe("the page and the data", () => {
     }
   });
 
-  it("are there but for a folder that may not be listed, and the owner is told", async () => {
+  it("exclude a subfolder that cannot be listed, and report it", async () => {
     const folder = temp("partly");
     for (const name of ["open", "shut"]) {
       mkdirSync(join(folder, name), { recursive: true });
@@ -167,7 +167,7 @@ describe("the page and the data", () => {
     });
   });
 
-  it.skipIf(process.platform === "win32")("have the names that are listed: with a colon, but none with a backslash or a drive", async () => {
+  it.skipIf(process.platform === "win32")("include names with a colon, but not with a backslash or a drive letter", async () => {
     const folder = temp("names");
     mkdirSync(join(folder, "12:30"), { recursive: true });
     const line = '{"steps": [{"observation": 1, "action": 2, "reward": 0}]}\n';
@@ -188,7 +188,7 @@ describe("the page and the data", () => {
     }
   });
 
-  it("of a cache of Hugging Face are its links only if those stay in the folder: of a snapshot alone the owner is told what to do", async () => {
+  it("exclude links that leave the folder, as in a snapshot of a Hugging Face cache", async () => {
     const cache = temp("datasets--me--pusht");
     mkdirSync(join(cache, "blobs"), { recursive: true });
     mkdirSync(join(cache, "snapshots/abc/meta"), { recursive: true });
@@ -211,7 +211,7 @@ describe("the page and the data", () => {
     }
   });
 
-  it("of a file are that file, and nothing beside it", async () => {
+  it("consist of one file if the path is a file", async () => {
     const own = await pageServer({ page: PAGE, path: join(FOLDER, "film.mp4"), port: 0 });
     try {
       const url = new URL(new URL(own.address).hash.slice("#look?from=".length), own.address);
@@ -224,7 +224,7 @@ describe("the page and the data", () => {
     }
   });
 
-  it("of a file have its name, whatever stands in it", async () => {
+  it("support any characters in the name of a single file", async () => {
     const name = "half # of 50 %, a+b ü.bin";
     writeFileSync(temp(name), "odd");
     const own = await pageServer({ page: PAGE, path: temp(name), port: 0 });
@@ -237,7 +237,7 @@ describe("the page and the data", () => {
     }
   });
 
-  it.runIf(whole && process.platform === "linux")("let go of the file where a browser breaks off", async () => {
+  it.runIf(whole && process.platform === "linux")("close the file when a browser disconnects", async () => {
     const large = temp("larger.bin");
     writeFileSync(large, new Uint8Array(40 << 20));
     const own = await pageServer({ page: PAGE, path: large, port: 0 });
@@ -278,8 +278,8 @@ describe("the page and the data", () => {
   });
 });
 
-describe("nobody else reads", () => {
-  it("without the token, or with a part of it", async () => {
+describe("access control", () => {
+  it("requires the whole token", async () => {
     const wrong = [
       `/data/large.bin`,
       `/${"x".repeat(43)}/data/large.bin`,
@@ -292,21 +292,21 @@ describe("nobody else reads", () => {
     expect((await asked(`/${token.toUpperCase()}/data/index.json`)).status).toBe(token.toUpperCase() === token ? 200 : 404);
   });
 
-  it("each server has a token of its own", async () => {
+  it("uses a new token per server", async () => {
     const other = await pageServer({ page: PAGE, path: FOLDER, port: 0 });
     expect(other.address).not.toContain(token);
     await other.close();
   });
 
   it.each([["evil.example"], ["evil.example:PORT"], ["127.0.0.1"], ["127.0.0.1:1"], ["127.0.0.1.evil.example:PORT"], ["[::1]:PORT"], ["0.0.0.0:PORT"]])(
-    "by the Host %j, to which another site's name may lead",
+    "rejects the Host %j, which DNS rebinding could send",
     async (name) => {
       const host = name.replace("PORT", new URL(base).port);
       for (const path of ["/", data("large.bin"), data("index.json")]) expect((await asked(path, { host })).status).toBe(403);
     },
   );
 
-  it("on port 80 browsers leave the port out", async () => {
+  it("accepts hosts without a port on port 80", async () => {
     expect(hostsOf(80)).toEqual(["127.0.0.1", "127.0.0.1:80", "localhost", "localhost:80"]);
     expect(hostsOf(8080)).toEqual(["127.0.0.1:8080", "localhost:8080"]);
     const own = await pageServer({ page: PAGE, path: FOLDER, port: 80 }).catch(() => undefined);
@@ -321,11 +321,11 @@ describe("nobody else reads", () => {
     }
   });
 
-  it("by the name localhost its owner does", async () => {
+  it("accepts the host localhost", async () => {
     expect((await asked(data("film.mp4"), { host: `localhost:${new URL(base).port}` })).status).toBe(200);
   });
 
-  it("from another site: no Origin but its own, no fetch across sites, no header that would allow it", async () => {
+  it("rejects cross-site requests and sends no CORS headers", async () => {
     expect((await asked(data("film.mp4"), { origin: "https://evil.example" })).status).toBe(403);
     expect((await asked(data("film.mp4"), { origin: "null" })).status).toBe(403);
     expect((await asked(data("film.mp4"), { origin: base })).status).toBe(200);
@@ -341,7 +341,7 @@ describe("nobody else reads", () => {
     }
   });
 
-  it("by another method than GET and HEAD", async () => {
+  it("rejects methods other than GET and HEAD", async () => {
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
       const { status, headers } = await asked(data("film.mp4"), { method });
       expect([method, status, headers.allow]).toEqual([method, 405, "GET, HEAD"]);
@@ -349,7 +349,7 @@ describe("nobody else reads", () => {
     expect(readFileSync(join(FOLDER, "film.mp4"), "utf8")).toBe("film");
   });
 
-  it("outside the folder, by dots, links, encodings or drives", async () => {
+  it("rejects paths outside the folder with dots, links, encodings or drives", async () => {
     const paths = [
       ...["../outside.txt", "..%2foutside.txt", "%2e%2e/outside.txt", "%2e%2e%2foutside.txt", "meta/../../outside.txt", "..\\outside.txt", "..%5coutside.txt"],
       ...["/etc/passwd", "//etc/passwd", "%2fetc%2fpasswd", "c:/windows", "meta/%00", "%", "%ff", "./film.mp4", "meta//a"],
@@ -367,11 +367,11 @@ describe("nobody else reads", () => {
     }
   });
 
-  it("what is hidden, also by a link", async () => {
+  it("rejects hidden files, even through a link", async () => {
     for (const path of [".env", "meta/.hidden/key", "%2eenv", "link-to-hidden"]) expect([path, (await asked(data(path))).status]).toEqual([path, 404]);
   });
 
-  it("a document of the data that runs anything", async () => {
+  it("prevents documents of the data from running scripts", async () => {
     const { headers } = await asked(data("page.html"));
     expect(headers["content-type"]).toBe("application/octet-stream");
     expect(headers["content-security-policy"]).toBe("default-src 'none'; frame-ancestors 'none'; sandbox");
@@ -379,7 +379,7 @@ describe("nobody else reads", () => {
     expect((await asked("/")).headers["content-security-policy"]).toContain("frame-ancestors 'none'");
   });
 
-  it("over another address of this machine", async () => {
+  it("rejects connections to another address of this machine", async () => {
     const port = Number(new URL(base).port);
     const error = await new Promise<{ code?: string } | undefined>((resolve) => {
       const socket = connect({ host: "127.0.0.2", port }, () => {
@@ -391,8 +391,8 @@ describe("nobody else reads", () => {
   });
 });
 
-describe("the verb", () => {
-  test("has its help, and says what is wrong", async () => {
+describe("the verb serve-page", () => {
+  test("prints help, and rejects a URL and a missing page package", async () => {
     expect((await reprise("serve-page", "--help")).stdout).toContain("The address contains a token");
     const { error } = await failure(2, "serve-page", "https://example.org/data");
     expect(error.message).toMatch(/^serve-page shows files on this machine/);
@@ -408,7 +408,7 @@ describe("the verb", () => {
     }
   });
 
-  describe("finds the page", () => {
+  describe("pageFolder", () => {
     /** Installs a fake page package in a folder of modules, or next to the program. */
     function install(folder: string, version: string): string {
       mkdirSync(folder, { recursive: true });
@@ -421,7 +421,7 @@ describe("the verb", () => {
       for (const folder of [program, user]) mkdirSync(folder, { recursive: true });
     });
 
-    test("nowhere at first; then of its own version alone, wherever that is", () => {
+    test("finds only a package of the same version, in each place of installation", () => {
       expect(() => pageFolder("1.2.0", program, user)).toThrow(UsageError);
       const ofUser = install(temp("project", "node_modules", "reprise-page"), "1.1.0");
       expect(pageFolder("1.1.0", program, user)).toBe(ofUser);
@@ -438,7 +438,7 @@ describe("the verb", () => {
       expect(pageFolder("1.2.0", program, user)).toBe(built);
     });
 
-    test("not in a package that cannot be read", () => {
+    test("ignores a package that cannot be read", () => {
       const broken = temp("broken", "node_modules", "reprise-page");
       mkdirSync(broken, { recursive: true });
       writeFileSync(join(broken, "package.json"), "{");
@@ -446,7 +446,7 @@ describe("the verb", () => {
     });
   });
 
-  test.skipIf(!whole)("prints the address, serves until Ctrl-C, and ends as asked", async () => {
+  test.skipIf(!whole)("prints the address, serves until Ctrl-C, and exits with 0", async () => {
     // In a clone, the program finds the page next to itself, so this test puts a page next to a copy of the program.
     const dist = temp("dist");
     const left = ["/everywhere", "/embed/", "/reprise-page", "/release"];

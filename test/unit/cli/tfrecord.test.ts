@@ -11,7 +11,7 @@ import { DATA, document, reprise, temporary } from "./support.ts";
 const STEPS = join(DATA, "tfrecord", "trajectories.tfrecord");
 const temp = temporary();
 
-test("inspect and check read them, and check names the episode that is still open", async () => {
+test("inspect, stats and check read TFRecord files, and check names an unfinished episode", async () => {
   const { format, episodes, steps, stepSpec } = await document("inspect", STEPS);
   expect({ format, episodes, steps }).toEqual({ format: "tfrecord", episodes: 4, steps: 13 });
   expect(stepSpec.observation).toMatchObject({ half: { dtype: "f16", shape: [2] }, position: { dtype: "f32", shape: [3] } });
@@ -20,7 +20,7 @@ test("inspect and check read them, and check names the episode that is still ope
   expect(stdout).toContain("episode 3, step 1: is_last is false at the last step");
 });
 
-test("convert and push take their episodes", async () => {
+test("convert and push read the complete episodes of TFRecord files", async () => {
   const to = temp("steps.jsonl");
   expect((await reprise("convert", STEPS, to, "--mode", "drop")).stderr).toBe("");
   expect((await document("inspect", to)).steps).toBe(11);
@@ -28,7 +28,7 @@ test("convert and push take their episodes", async () => {
   expect({ status: pushed.status, stderr: pushed.stderr }).toEqual({ status: 0, stderr: "" });
 });
 
-test("images of the other kind name the option as the command line has it, and not salvage", async () => {
+test("the error for a wrong image encoding names --open compressImage, not salvage", async () => {
   const record = recordsIn(readFileSync(join(DATA, "tfrecord", "image.tfrecord")))[0] as Uint8Array;
   const jpeg = record.subarray(Buffer.from(record).indexOf(Buffer.from([255, 216])));
   const spec = trajectorySpec({ observation: u8(8, 16, 3), action: i32() });
@@ -51,7 +51,7 @@ test("images of the other kind name the option as the command line has it, and n
   expect(pixels.stderr).not.toContain("salvage");
 });
 
-test("a file without its spec names the option as the command line has it, which it takes", async () => {
+test("the error for a missing spec names --open spec, which inspect accepts", async () => {
   copyFileSync(STEPS, temp("alone.tfrecord"));
   expect((await reprise("inspect", temp("alone.tfrecord"))).stderr).toContain("or pass --open spec={…}.");
   const spec = trajectorySpec({ observation: { position: f32(3), half: { dtype: "f16", shape: [2] } }, action: { dtype: "i64", shape: [] } });

@@ -22,14 +22,14 @@ function dataOf(node: object): unknown {
   return Object.fromEntries(Object.entries(node).map(([name, part]) => [name, dataOf(part as object)]));
 }
 
-describe("cartpole, pushed as transitions of three steps", () => {
+describe("cartpole, pushed with --n-step 3", () => {
   const args = ["push", CARTPOLE, "--dir", temp("a"), "--table", "memory", "--table", "twin", "--n-step", "3", "--sampler", "prioritized:0.6", "--seed", "7"];
   let pushed: Awaited<ReturnType<typeof document>>;
   beforeAll(async () => {
     pushed = await document(...args);
   });
 
-  test("tells episodes, steps, transitions, and how episodes ended", async () => {
+  test("push reports episodes, steps, transitions and how episodes ended", async () => {
     const transitions = { episodes: 40, steps: 3412, terminated: 26, truncated: 14 };
     expect(pushed).toMatchObject({ pushed: 3412, transitions, report: { complete: true, kept: { episodes: 40, steps: 3452 } } });
     expect(pushed.tables).toEqual(["memory", "twin"].map((name) => ({ name, inserted: 3412, size: 3412 })));
@@ -38,14 +38,14 @@ describe("cartpole, pushed as transitions of three steps", () => {
     expect(stdout).toMatch(/\n {2}memory +3,412 {2}3,412\n {2}twin +3,412 {2}3,412\n$/);
   });
 
-  test("stats tells of the spec and the tables", async () => {
+  test("stats reports the spec and the tables", async () => {
     const { spec, tables, openWriters, steps } = await document("stats", temp("a"));
     expect(Object.keys(spec)).toEqual(["observation", "action", "reward", "discount"]);
     expect([openWriters, steps]).toEqual([0, 3452]);
     expect(tables).toMatchObject([{ name: "memory", size: 3412, maxSize: 1_000_000, sampler: "prioritized" }, { name: "twin" }]);
   });
 
-  test("a program that opens the journal draws what one draws that pushed the data itself", async () => {
+  test("a program that opens the journal draws the same batch as the library's own push", async () => {
     const data = await openRlds(CARTPOLE);
     const table = { maxSize: 1_000_000, sampler: prioritized(0.6) };
     const here: Replay = new Replay<Spec, string>({ spec: await createTransitionSpec(data), tables: { memory: table, twin: table }, seed: 7 });
@@ -60,7 +60,7 @@ describe("cartpole, pushed as transitions of three steps", () => {
     there.dispose();
   });
 
-  test.runIf(whole)("what does not fit the journal is refused, and changes nothing", async () => {
+  test.runIf(whole)("push rejects a journal of another kind or spec, and changes nothing", async () => {
     const { tables, steps } = await document("stats", temp("a"));
     const to = ["--append", "--dir", temp("a"), "--table", "memory"];
     expect((await failure(1, "push", CARTPOLE, ...to)).line).toMatch(/SPEC_MISMATCH: .* no trajectories.*--n-step/);
@@ -72,7 +72,7 @@ describe("cartpole, pushed as transitions of three steps", () => {
   });
 });
 
-test("a program's own journal takes them in: its spec may have fewer leaves, its tables are as they were", async () => {
+test("push --append accepts a journal with fewer leaves and keeps the options of its tables", async () => {
   const dir = temp("own");
   const replay = await Replay.open({ dir, spec: { observation: f32(4), action: i64(), reward: f32() }, tables: { memory: { maxSize: 1000 } } });
   const writer = replay.writer({ items: [{ table: "memory", nStep: 2 }] });
@@ -89,7 +89,7 @@ test("a program's own journal takes them in: its spec may have fewer leaves, its
   });
 });
 
-test.runIf(whole)("episodes of a single step are left out and counted; without any other there is nothing to push", async () => {
+test.runIf(whole)("episodes of one step are counted and left out, and a dataset without others is EMPTY", async () => {
   const step = (first: boolean, last: boolean) =>
     `{"observation":[1],"action":0,"reward":1,"discount":1,"is_first":${first},"is_last":${last},"is_terminal":false}\n`;
   const alone = step(true, true);
@@ -101,7 +101,7 @@ test.runIf(whole)("episodes of a single step are left out and counted; without a
   expect(line).toMatch(/^reprise: EMPTY: no episode has .*transition/);
 });
 
-test.runIf(whole)("text and leaves left out are as without --n-step; what is not finite is refused or mended", async () => {
+test.runIf(whole)("--without and --mode repair also work with --n-step", async () => {
   const push = (path: string, ...more: string[]) => ["push", join(DATA, "extra", path), "--dir", temp(path), "--table", "t", "--n-step", "3", ...more];
   expect((await failure(1, ...push("lerobot_v2"))).line).toMatch(/^reprise: UNSUPPORTED: observation\/images\/wrist\/path is text/);
   expect(existsSync(temp("lerobot_v2"))).toBe(false);
@@ -118,7 +118,7 @@ const KILLED = [
   [["--sequence-length", "2"], 2],
 ] as const;
 
-test.runIf(whole).each(some(KILLED, 1))("what a push that was killed has left is closed by the next one, and no other writer: %j", async (how, items) => {
+test.runIf(whole).each(some(KILLED, 1))("the next push closes only the writer that a killed push left open: %j", async (how, items) => {
   const dir = temp(`killed${how[0]}`);
   const push = ["push", CARTPOLE, "--dir", dir, "--table", "t", "--split", "train[:1]", ...how];
   const [{ inserted }] = (await document(...push)).tables;
@@ -142,7 +142,7 @@ test.runIf(whole).each(some(KILLED, 1))("what a push that was killed has left is
   expect(tables[0].size).toBe(size + inserted + (how[0] === "--n-step" ? items : 0));
 });
 
-test.runIf(whole)("Ctrl-C keeps the transitions of whole episodes, and no open writer", async () => {
+test.runIf(whole)("Ctrl-C keeps the transitions of whole episodes and leaves no open writer", async () => {
   const server = await serve(join(DATA, "tfds"), /half_cheetah.*-00002-of/);
   const { child, ended } = started("push", `${server.address}/half_cheetah/1.0.0/`, "--dir", temp("interrupted"), "--table", "t", "--n-step", "3");
   await server.held;
@@ -157,7 +157,7 @@ test.runIf(whole)("Ctrl-C keeps the transitions of whole episodes, and no open w
   expect(transitions).toBeGreaterThan(20 * 250);
 });
 
-test.runIf(whole)("lines of JSON go into a journal whose leaves have other dtypes: their numbers are plain", async () => {
+test.runIf(whole)("JSON lines are pushed into a journal whose leaves have other number dtypes", async () => {
   const step = { observation: [0.5, 1], action: 1, reward: 0.123456789, done: false };
   const path = temp("plain.jsonl");
   writeFileSync(path, [step, { ...step, action: 2.5, done: true }].map((one) => JSON.stringify(one)).join("\n"));

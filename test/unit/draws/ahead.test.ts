@@ -74,7 +74,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(of.replay.stats().warnings).toMatchObject({ unusedPrefetch: 3 });
   });
 
-  test("a batch that the loop never gets has changed no item, nor has one that it gets later", async () => {
+  test("prefetched batches change items only when the loop receives them", async () => {
     const [of, twin] = [filled({ sampler: uniform() }), filled({ sampler: uniform() })];
     const [ahead, plain] = [loop(name, of)[Symbol.asyncIterator](), loop(name, twin, { prefetch: 0 })[Symbol.asyncIterator]()];
     for (let turn = 0; turn < 5; turn++) {
@@ -88,7 +88,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(of.said).toEqual([]);
   });
 
-  test("a loop that stops, throws or is aborted leaves the items as they were drawn for it", async () => {
+  test("a loop that breaks, throws or is aborted counts only the batches that it received", async () => {
     const of = filled();
     for await (const _ of loop(name, of)) break;
     const thrown = (async () => {
@@ -105,7 +105,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(items.reduce((sum, { timesSampled = 0 }) => sum + timesSampled, 0)).toBe(12);
   });
 
-  test("nothing is drawn while the body runs: a snapshot may take its time", async () => {
+  test("draws nothing while the body runs, even during a slow snapshot", async () => {
     const of = filled();
     let turns = 0;
     for await (const _ of loop(name, of, { prefetch: 5 })) {
@@ -120,7 +120,7 @@ describe.each(NAMES)("%s", (name) => {
   });
 });
 
-test("a journal in the body has what the loop got, and no more", async () => {
+test("a journal flushed in the body contains only the draws that the loop received", async () => {
   const dir = memory();
   const open = () => Replay.open({ dir, spec: SPEC, tables: { t: { maxSize: 100 } }, durability: "manual" });
   const replay = await open();
@@ -142,7 +142,7 @@ test("a journal in the body has what the loop got, and no more", async () => {
   expect(before).toMatchObject({ samples: 8 });
 });
 
-test("a batch drawn ahead is as old as it was drawn, and counts what is still there", async () => {
+test("a prefetched batch keeps the priorities of its draw, and counts only existing items", async () => {
   const { table } = filled({ sampler: fifo() }, 6);
   const batches = table.dataset({ batchSize: 3, prefetch: 1 })[Symbol.asyncIterator]();
   await batches.next();
@@ -158,7 +158,7 @@ test("a batch drawn ahead is as old as it was drawn, and counts what is still th
   expect((await batches.next()).value?.info.keys[0]).not.toBe(key);
 });
 
-test("prefetch is not warned of where it does nothing anyway", async () => {
+test("does not warn about prefetch in loops that ignore it", async () => {
   const of = filled({ maxTimesSampled: 1 });
   for (const _ of of.table.dataset({ batchSize: 1, prefetch: 2 })) break;
   const into = of.table.batch(1, { length: 2 });
@@ -167,7 +167,7 @@ test("prefetch is not warned of where it does nothing anyway", async () => {
   expect(of.said).toEqual([]);
 });
 
-test("a pass over items that stay counts what the loop gets", async () => {
+test("a deterministic pass counts only the items that the loop receives", async () => {
   const of = filled({ remover: fifo() });
   const buffer = new ReverbReplayBuffer(SPEC, { client: of.replay, tableName: "t", sequenceLength: 2 });
   for await (const _ of buffer.asDataset({ sampleBatchSize: 3, singleDeterministicPass: true })) break;
@@ -176,7 +176,7 @@ test("a pass over items that stay counts what the loop gets", async () => {
   expect(of.table.stats()).toMatchObject({ samples: 5 });
 });
 
-test("a client that has no table at hand draws nothing ahead of what its items allow", async () => {
+test("a client without a local table draws nothing ahead with maxTimesSampled", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
   const of = filled({ maxTimesSampled: 1 });
   const { sampler, serverInfo, mutatePriorities, reset } = sampleClientOf(of.replay);
@@ -193,7 +193,7 @@ test("a client that has no table at hand draws nothing ahead of what its items a
   expect(warn).toHaveBeenCalledTimes(1);
 });
 
-test("recycled batches that were drawn ahead come back when the loop is left", async () => {
+test("recycled batches that were prefetched are released when the loop ends", async () => {
   const of = filled({ sampler: prioritized() });
   const memory = new Set<ArrayBufferLike>();
   for (let i = 0; i < 4; i++) {

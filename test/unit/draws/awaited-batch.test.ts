@@ -36,7 +36,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 test.each(some([5, 1, 2, 256, 6, 7, 8], 2))(
-  "a dataset of batches of %i under a ratio beside 285 inserts has every draw that Reverb makes",
+  "a dataset with batches of %i and a ratio limiter returns every draw of Reverb",
   async (batchSize) => {
     const spec = { observation: f32(), action: i32(), reward: f32() };
     for (const kind of ["table", "transitions"]) {
@@ -61,7 +61,7 @@ test.each(some([5, 1, 2, 256, 6, 7, 8], 2))(
   },
 );
 
-test("more draws than the limiter allows at once come one after the other", async () => {
+test("a batch larger than the limiter allows is drawn in parts", async () => {
   for (const n of [9, 8, scaled(256, 64)]) {
     const { table, insert } = make(sampleToInsertRatio(2, 1, 4.5));
     const batch = table.sampleWhenReady(n);
@@ -72,7 +72,7 @@ test("more draws than the limiter allows at once come one after the other", asyn
   }
 });
 
-test("bytes are copied when they are drawn", async () => {
+test("bytes are copied at the draw", async () => {
   const { table, insert } = make(queueLimiter(1), ONCE);
   const batch = table.sampleWhenReady(4);
   for (const x of [1, 2, 3]) {
@@ -83,7 +83,7 @@ test("bytes are copied when they are drawn", async () => {
   expect(xs(await batch)).toEqual([1, 2, 3, 4]);
 });
 
-test("a wait that ends too early hands over what was drawn", async () => {
+test("a wait that ends early passes the drawn items in its error", async () => {
   const ends: [string, object, (replay: Replay, stop: AbortController) => void][] = [
     ["TIMEOUT", { timeoutMs: 5 }, () => {}],
     ["CLOSED", {}, (replay) => replay.dispose()],
@@ -116,7 +116,7 @@ test.each([
   ["an error", new RangeError("enough")],
   ["a frozen error", Object.freeze(new RangeError("enough"))],
   ["a word", "enough"],
-])("one reason that ends several waits hands over what each has drawn, with an error of its own: %s", async (_, given) => {
+])("a reason that ends several waits creates one error with a batch per wait: %s", async (_, given) => {
   const stop = new AbortController();
   const { signal } = stop;
   const made = [1, 2, 3].map((first) => {
@@ -144,7 +144,7 @@ test.each([
   expect(Object.hasOwn(Object(reason), "batch")).toBe(false);
 });
 
-test("a time-out ends an iteration with a short batch, and an iterator can be asked again", async () => {
+test("a timeout ends an iteration with a short batch, and the iterator can be reused", async () => {
   for (const prefetch of [0, 2]) {
     const { table, insert } = make(queueLimiter(50), ONCE);
     const batches = table.dataset({ batchSize: 3, timeoutMs: 5, prefetch })[Symbol.asyncIterator]();
@@ -160,7 +160,7 @@ test("a time-out ends an iteration with a short batch, and an iterator can be as
   }
 });
 
-test("dropRemainder leaves the short batch out: it is the beginning of the next one, if there is any", async () => {
+test("dropRemainder omits the short batch, and its items start the next batch", async () => {
   for (const prefetch of [0, 2]) {
     const { table, insert } = make(queueLimiter(50), ONCE);
     const batches = table.dataset({ batchSize: 3, timeoutMs: 5, dropRemainder: true, prefetch })[Symbol.asyncIterator]();
@@ -175,7 +175,7 @@ test("dropRemainder leaves the short batch out: it is the beginning of the next 
   }
 });
 
-test("an iteration that an error ends hands over what was drawn", async () => {
+test("an iteration that fails passes the drawn items in its error", async () => {
   const { table, insert } = make(queueLimiter(9), ONCE);
   const stop = new AbortController();
   const batches = table.dataset({ batchSize: 3, signal: stop.signal })[Symbol.asyncIterator]();
@@ -187,7 +187,7 @@ test("an iteration that an error ends hands over what was drawn", async () => {
   expect([error.message, xs(error.batch)]).toEqual(["enough", [7]]);
 });
 
-test("those who wait are served in the order of their calls, whatever they wait for", async () => {
+test("waits are served in the order of their calls, for any options", async () => {
   const { table, insert } = make(queueLimiter(9), ONCE);
   const order: number[] = [];
   const first = table.sampleWhenReady(3, { replacement: false });
@@ -201,7 +201,7 @@ test("those who wait are served in the order of their calls, whatever they wait 
   expect(order).toEqual([0, 1, 2]);
 });
 
-test("when the first in line gives up, the next one has what is there", async () => {
+test("when the first wait times out, the next wait receives the available items", async () => {
   const { table, insert } = make(queueLimiter(9), ONCE);
   const first = table.sampleWhenReady(3, { replacement: false, timeoutMs: 5 });
   const second = table.sampleWhenReady(2);
@@ -211,7 +211,7 @@ test("when the first in line gives up, the next one has what is there", async ()
   expect(xs(await second)).toEqual([0, 1]);
 });
 
-test("what can never come is refused before anything waits", async () => {
+test("a batch that can never be drawn is rejected before any wait", async () => {
   const never: [RateLimiter, object, number, object][] = [
     [minSize(20), { maxSize: 10 }, 1, {}],
     [minSize(20), { maxSteps: 10 }, 1, {}],
@@ -258,7 +258,7 @@ test.each([
   [{ cross: "yes" }, TypeError, /^cross must be/],
   [{ columns: { a: { leaf: "nope" } } }, "NOT_FOUND", /^columns\.a\.leaf must be/],
   [{ nStep: { n: 0, gamma: 1, reward: "x" } }, RangeError, /^nStep\.n must be/],
-] as const)("wrong options are refused before anything waits: %j", async (options, kind, says) => {
+] as const)("rejects wrong options before any wait: %j", async (options, kind, says) => {
   const { table } = make(minSize(1));
   const first = (batches: AsyncIterable<unknown>) => batches[Symbol.asyncIterator]().next();
   const late = { timeoutMs: 5, ...options } as object;
@@ -266,7 +266,7 @@ test.each([
   expectError(await errorFrom(first(table.dataset({ batchSize: 2, ...late }))), kind, says);
 });
 
-test("wrong options of transitions, and options that are none, are refused before anything waits", async () => {
+test("views, waits and loops reject invalid options and signals before any wait", async () => {
   const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9, sampler: prioritized(1) } } });
   const view = replay.tables.t.transitions({ gamma: 1 });
   for (const wrong of [{ betta: 1 }, { into: 3 }, { beta: "x" }, { among: 0.5 }, { replacement: 0 }])
@@ -289,7 +289,7 @@ test("wrong options of transitions, and options that are none, are refused befor
       );
 });
 
-test("where neither items nor draws pass, a wait ends with an error, and so does a loop that does not wait", async () => {
+test("a limiter that blocks inserts and draws throws RATE_LIMITED in waits and loops", async () => {
   const { table, insert } = make({ samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: 0.5 });
   const stuck = table.sampleWhenReady(2);
   insert(1);
@@ -316,7 +316,7 @@ test("where neither items nor draws pass, a wait ends with an error, and so does
   expect(ratio.table.dataset({ batchSize: 4 })[Symbol.iterator]().next().value?.count).toBe(4);
 });
 
-test("an iterator that met an empty table goes on", () => {
+test("an iterator that finds too few items can continue later", () => {
   const { table, insert } = make(queueLimiter(9), ONCE);
   const batches = table.dataset({ batchSize: 2 })[Symbol.iterator]();
   expect(batches.next().done).toBe(true);
@@ -337,7 +337,7 @@ function filler(options: object, lengths = [1, 8, 5, 3]) {
   return { table: replay.table("t"), items };
 }
 
-test("a batch that came in parts is what one draw would give", async () => {
+test("a batch drawn in parts equals a batch of one draw", async () => {
   const columns = {
     head: { leaf: "x", to: -1 },
     tail: { leaf: "x", from: -3 },
@@ -372,7 +372,7 @@ test("a batch that came in parts is what one draw would give", async () => {
   }
 });
 
-test("items whose columns are alike make one batch, also in parts", async () => {
+test("items with columns of the same shapes form one batch, even in parts", async () => {
   const filled = () => {
     const { table, writer } = make(minSize(1), ONCE);
     for (let x = 0; x < 6; x++) writer.append({ x });
@@ -395,7 +395,7 @@ test("items whose columns are alike make one batch, also in parts", async () => 
   }
 });
 
-test("into is filled with a batch that came in parts, and not before", async () => {
+test("`into` is filled only when all parts of the batch are drawn", async () => {
   const { table, items } = filler({});
   const into = table.batch(4, { length: 6, mask: true });
   const twin = filler({});
@@ -415,7 +415,7 @@ test("into is filled with a batch that came in parts, and not before", async () 
   expect(small.table.size).toBe(1);
 });
 
-test("into whose memory is given away while its batch is awaited ends the wait, and what was drawn is handed over", async () => {
+test("a transfer of `into` ends the wait, and the error contains the drawn items", async () => {
   const { table, items } = filler({});
   const into = table.batch(4, { length: 6 }).detached();
   const waiting = table.sampleWhenReady(4, { into });
@@ -427,7 +427,7 @@ test("into whose memory is given away while its batch is awaited ends the wait, 
   expect([error.batch.count, error.batch.steps.r.data[0], table.size]).toEqual([1, 8, 1]);
 });
 
-test.each([{}, { beta: 0.5 }])("into with a mask, of whose batch a part was drawn: the short batch has its mask %j", async (weighted) => {
+test.each([{}, { beta: 0.5 }])("a short batch in `into` has its mask after a timeout: %j", async (weighted) => {
   const { table, items } = filler({});
   const into = table.batch(4, { length: 6, mask: true, ...weighted });
   const waiting = table.sampleWhenReady(4, { into, timeoutMs: 5, ...weighted });
@@ -437,7 +437,7 @@ test.each([{}, { beta: 0.5 }])("into with a mask, of whose batch a part was draw
   expect([...batch.mask]).toEqual(Array.from({ length: 6 }, (_, t) => Number(t < batch.lengths[0])));
 });
 
-test("weights of a batch that came in parts are divided by its largest", async () => {
+test("weights of a batch drawn in parts follow `normalize`", async () => {
   for (const normalize of ["batch", "none", "table"] as const) {
     const spec = { observation: f32(), action: i32(), reward: f32() };
     const sampler = prioritized(0.7, { withMin: true });
@@ -467,7 +467,7 @@ test("weights of a batch that came in parts are divided by its largest", async (
   }
 });
 
-test("transitions that came in parts are those of one draw", async () => {
+test("transitions drawn in parts equal those of one draw", async () => {
   const spec = { observation: f32(2), action: i32(), reward: f32(), note: text({ maxBytes: 4 }) };
   const filled = () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 9, ...ONCE } } });
@@ -499,7 +499,7 @@ test("transitions that came in parts are those of one draw", async () => {
   expect([batch.count, batch.action.data.length, batch.toArray().length]).toEqual([1, 1, 1]);
 });
 
-test("an item with other columns ends a wait, stays in the table, and what was drawn before it is handed over", async () => {
+test("an item with other columns ends a wait with the drawn batch, and stays in the table", async () => {
   const { table, insert } = make(queueLimiter(9), ONCE);
   const waiting = table.sampleWhenReady(4);
   insert(1);
@@ -511,7 +511,7 @@ test("an item with other columns ends a wait, stays in the table, and what was d
   expect(table.sample(1).steps).toHaveProperty("other");
 });
 
-test("a rejection that nobody awaits does not end the program", async () => {
+test("rejections that nobody awaits do not cause unhandledRejection", async () => {
   const seen: unknown[] = [];
   const listen = (reason: unknown) => seen.push(reason);
   process.on("unhandledRejection", listen);

@@ -30,7 +30,7 @@ function filled(leaves: Leaves, longest: number, writers: number): Replay {
 }
 
 for (const [name, [longest, leaves]] of Object.entries(SPECS)) {
-  test.each([1, 3])(`windows of ${name} show the steps that they hold, of %i writers`, (writers) => {
+  test.each([1, 3])(`windows of ${name} contain the right steps, from %i writers`, (writers) => {
     const table = filled(leaves, longest, writers).table("t");
     const random = new TestRandom(writers);
     for (let i = 0; i < 60; i++) {

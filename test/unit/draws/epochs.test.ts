@@ -33,7 +33,7 @@ const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 const sorted = (list: readonly number[]): number[] => [...list].sort((a, b) => a - b);
 
 describe("an epoch", () => {
-  test.runIf(whole)("gives each item once, and the next one another order, at every size and batch size", () => {
+  test.runIf(whole)("contains each item once, in a new order per epoch, for every size and batch size", () => {
     for (const items of [1, 2, 3, 7, 16, 17, 64, 255, 256, 257, 1000])
       for (const batchSize of [1, 3, 32, 300]) {
         if (items / batchSize > 300) continue;
@@ -59,7 +59,7 @@ describe("an epoch", () => {
       }
   });
 
-  test("is in the order of insertion without shuffle, and drops a short batch if it is asked to", () => {
+  test("follows the order of insertion without shuffle, and dropRemainder omits short batches", () => {
     const { table } = made(10);
     expect([...table.dataset({ batchSize: 4, epochs: 1, shuffle: false })].map(stepsOf)).toEqual([
       [0, 1, 2, 3],
@@ -71,7 +71,7 @@ describe("an epoch", () => {
     expect([...table.dataset({ batchSize: 11, epochs: 2, dropRemainder: true })]).toEqual([]);
   });
 
-  test("tells what an item of it is: probability 1 / size, its own count", () => {
+  test("reports the probability 1 / size and the own count of each item", () => {
     const { table } = made(6);
     for (const { info } of table.dataset({ batchSize: 4, epochs: 1 })) {
       expect([...info.probabilities]).toEqual([...info.probabilities].fill(1 / 6));
@@ -80,7 +80,7 @@ describe("an epoch", () => {
     }
   });
 
-  test("is the same for a seed, whatever else is drawn, and does not draw from the table's random state", () => {
+  test("depends only on the seed, and does not use the random state of the table", () => {
     const [a, b] = [made(50), made(50)];
     const orderOf = ({ table }: typeof a, seed?: number) =>
       [...table.dataset({ batchSize: 8, epochs: 1, ...(seed !== undefined && { seed }) })].flatMap(stepsOf);
@@ -90,7 +90,7 @@ describe("an epoch", () => {
     expect(stepsOf(made(50).table.sample(8))).toEqual(stepsOf(a.table.sample(8)));
   });
 
-  test("leaves out what has gone, and what came since, also in slots that were used before", () => {
+  test("leaves out deleted and newer items, even in reused slots", () => {
     for (const remover of [fifo(), lifo(), uniform(), maxHeap()])
       for (const sampler of [uniform(), fifo(), prioritized(1), recency()]) {
         const { replay, writer, table } = made(40, { maxSize: 40, sampler, remover });
@@ -135,7 +135,7 @@ describe("an epoch", () => {
       }
   });
 
-  test("is over where the table was emptied", () => {
+  test("ends if the table is cleared", () => {
     const { replay, writer, table } = made(10);
     const dataset = table.dataset({ batchSize: 4, epochs: 1 });
     const [first] = dataset;
@@ -150,7 +150,7 @@ describe("an epoch", () => {
 });
 
 describe("a dataset in epochs", () => {
-  test("goes on where a loop was left, and begins as many epochs again after the last", () => {
+  test("continues after a break, and runs the same number of epochs again at the end", () => {
     const { table } = made(10);
     const dataset = table.dataset({ batchSize: 4, epochs: 2 });
     const all: number[] = [];
@@ -167,7 +167,7 @@ describe("a dataset in epochs", () => {
     expect(dataset.state().epoch).toBe(4);
   });
 
-  test("goes on from its state in a restored Replay, with items that came in between left out", () => {
+  test("continues from its state in a restored Replay, without newer items in the current epoch", () => {
     for (const [sampler, remover] of [
       [uniform(), fifo()],
       [uniform(), uniform()],
@@ -204,7 +204,7 @@ describe("a dataset in epochs", () => {
     }
   });
 
-  test("goes on in a Replay that was opened again from its journal", async () => {
+  test("continues in a Replay that is reopened from its journal", async () => {
     const dir = memory();
     const options = { spec: u32(), tables: { t: { maxSize: 30 } } } as const;
     const replay = await Replay.open({ ...options, dir });
@@ -227,7 +227,7 @@ describe("a dataset in epochs", () => {
     opened.dispose();
   });
 
-  test("waits for the rate limiter where a loop may wait, and ends where it may not", async () => {
+  test("waits for the rate limiter in an async loop, and ends in a sync loop", async () => {
     const replay = new Replay({ spec: u32(), tables: { t: { maxSize: 100, rateLimiter: sampleToInsertRatio(1, 4, 8) } } });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     const table = replay.tables.t;
@@ -258,7 +258,7 @@ describe("a dataset in epochs", () => {
     await expect(stopped).rejects.toThrow("enough");
   });
 
-  test("counts what was drawn ahead when the loop gets it, and gives the rest again", async () => {
+  test("counts prefetched batches when the loop receives them, and repeats unused ones", async () => {
     const { table } = made(20);
     const dataset = table.dataset({ batchSize: 4, epochs: 2, prefetch: 3 });
     const plain = [...made(20).table.dataset({ batchSize: 4, epochs: 2 })].map(stepsOf);
@@ -278,7 +278,7 @@ describe("a dataset in epochs", () => {
     expect(more).toBe(40);
   });
 
-  test("fills memory again: recycle, and into with a short last batch", () => {
+  test("reuses memory with recycle, and with into for a short last batch", () => {
     const { table } = made(10);
     const released: object[] = [];
     for (const batch of table.dataset({ batchSize: 4, epochs: 1, recycle: true })) released.push(batch);
@@ -292,7 +292,7 @@ describe("a dataset in epochs", () => {
     expect(counts).toEqual([4, 4, 2]);
   });
 
-  test("is the same for transitions, of n steps", () => {
+  test("works for transitions of n steps", () => {
     const replay = new Replay({ spec: { observation: u32(), action: u32(), reward: u32() }, tables: { t: { maxSize: 50 } } });
     const writer = replay.writer({ items: [{ table: "t", nStep: 2 }] });
     for (let x = 0; x < 30; x++) {
@@ -313,7 +313,7 @@ describe("a dataset in epochs", () => {
     expect(dataset.state().epoch).toBe(1);
   });
 
-  test("refuses what it cannot give", () => {
+  test("rejects invalid and unsupported options", () => {
     const { replay, table } = made(10);
     const make = (options: object) => () => table.dataset({ batchSize: 2, epochs: 1, ...options } as never);
     for (const [option, value] of Object.entries({ beta: 0.5, among: 3, stratified: true, normalize: "batch", replacement: true }))

@@ -32,7 +32,7 @@ const zeros = ({ rows }: RelabelledSteps) => new Float32Array(rows.length);
 const goalsOf = (batch: { count: number; observation: { desired: { data: Float32Array } } }) =>
   Array.from({ length: batch.count }, (_, i) => [...batch.observation.desired.data.subarray(2 * i, 2 * i + 2)]);
 
-test.each(["future", "final", "episode"] as const)("the random numbers of a draw: first its items, then row by row whether, and which goal: %s", (strategy) => {
+test.each(["future", "final", "episode"] as const)("a draw uses random numbers for its items first, then row by row for goals: %s", (strategy) => {
   const lengths = [3, 9, 5];
   const replay = replayOf();
   fill(replay, lengths);
@@ -60,7 +60,7 @@ test.each(["future", "final", "episode"] as const)("the random numbers of a draw
   }
 });
 
-describe("how likely goals are", () => {
+describe("probabilities of goals", () => {
   const holes = [2, 3, 6, 9, 10];
   const length = 12;
 
@@ -91,7 +91,7 @@ describe("how likely goals are", () => {
     return { items, held, counts, rows };
   }
 
-  test.each(["future", "episode"] as const)("each step that live items hold is as likely as any other, across gaps: %s", (strategy) => {
+  test.each(["future", "episode"] as const)("every step of live items is equally likely, even across gaps: %s", (strategy) => {
     const { items, held, counts, rows } = drawn(strategy);
     for (const k of items) {
       const allowed = held.filter((step) => (strategy === "future" ? step > k : step !== held[0]));
@@ -113,7 +113,7 @@ describe("how likely goals are", () => {
   });
 });
 
-test("a share is rounded down, and exact also for a batch that comes in parts", async () => {
+test("a share is rounded down, and exact even for a batch drawn in parts", async () => {
   const replay = replayOf({ rateLimiter: sampleToInsertRatio(1, 1, 10), maxPending: 100 });
   const { t } = replay.tables;
   const view = t.transitions({ gamma: 0.9, relabel: { ...relabel, share: 0.3, reward: zeros } });
@@ -140,8 +140,8 @@ test("a share is rounded down, and exact also for a batch that comes in parts", 
   }
 });
 
-describe("the reward", () => {
-  test("sees each step of the returns with another goal once, and the batch", () => {
+describe("the reward function", () => {
+  test("receives each relabelled step of the returns once, and the batch", () => {
     const replay = replayOf();
     fill(replay, [6, 4], { nStep: 3 });
     let seen: object | undefined;
@@ -176,7 +176,7 @@ describe("the reward", () => {
     }
   });
 
-  test("may call nothing of the Replay, and what it throws ends a draw that counts", () => {
+  test("cannot call the Replay, and its error ends a draw that still counts", () => {
     const replay = replayOf();
     const writer = fill(replay, [6]);
     const { t } = replay.tables;
@@ -220,7 +220,7 @@ describe("the reward", () => {
     expect(t.transitions({ gamma: 0.9 }).sample(5).count).toBe(5);
   });
 
-  test("must return as many finite numbers as there are steps", () => {
+  test("must return one finite number per step", () => {
     const replay = replayOf();
     fill(replay, [6]);
     const { t } = replay.tables;
@@ -241,7 +241,7 @@ describe("the reward", () => {
   });
 });
 
-test("what is refused", () => {
+test("relabel rejects invalid options, leaves and tables", () => {
   const replay = replayOf();
   fill(replay, [4]);
   const { t } = replay.tables;
@@ -278,7 +278,7 @@ test("what is refused", () => {
   expect(t.writeSteps(batch, { observation: { achieved: batch.observation.achieved } }).written).toBe(2);
 });
 
-test("loops, recycled batches, and batches drawn ahead", async () => {
+test("loops with recycled and prefetched batches return the same goals as plain samples", async () => {
   const replay = replayOf({ sampler: prioritized(0.7), rateLimiter: minSize(4) });
   fill(replay, [20, 20]);
   const { t } = replay.tables;
@@ -297,7 +297,7 @@ test("loops, recycled batches, and batches drawn ahead", async () => {
   }
 });
 
-test("without room the order of steps goes, and the next draw makes it anew", () => {
+test("if memory runs out, the order of steps is dropped, and a later draw rebuilds it", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 4000 } }, maxBytes: 2 ** 21, seed: 1, logger: null });
   const { t } = replay.tables;
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
@@ -326,11 +326,11 @@ test("without room the order of steps goes, and the next draw makes it anew", ()
   expect(broken(replay)).toEqual([]);
 });
 
-describe("a final step that nobody said anything of", () => {
+describe("a final step without an observation", () => {
   const step = (k: number) => ({ observation: { achieved: [1, k], desired: [-1, -1] }, action: k, reward: -5, over: 0 });
   const viewOf = (replay: World, strategy: Strategy) => replay.tables.t.transitions({ gamma: 0.9, relabel: { ...relabel, strategy, share: 1, reward: zeros } });
 
-  test.each(["future", "final", "episode"] as const)("is no goal, and what reaches it keeps its own: %s", (strategy) => {
+  test.each(["future", "final", "episode"] as const)("is not a goal, and transitions that reach it keep their own goal: %s", (strategy) => {
     const replay = replayOf();
     const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
     for (let k = 1; k < 4; k++) writer.append(step(k));
@@ -350,7 +350,7 @@ describe("a final step that nobody said anything of", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("is one once it is known: by the next step of its lane, or written back", () => {
+  test("becomes a goal when the next step or writeSteps sets it", () => {
     const replay = replayOf();
     const writer = replay.writer({ lanes: 1, items: [{ table: "t", nStep: 1 }], autoreset: "nextStep" });
     const one = (k: number) => ({ observation: { achieved: [[1, k]], desired: [[-1, -1]] }, action: [k], reward: [0], over: [0] });
@@ -377,7 +377,7 @@ describe("a final step that nobody said anything of", () => {
   });
 });
 
-test("a table with items out of order is refused, until it is empty, and so is a restored copy", () => {
+test("rejects a table with items out of order until it is empty, even after a restore", () => {
   const replay = replayOf();
   const { t } = replay.tables;
   const client = new LocalClient(replay as never);

@@ -34,7 +34,7 @@ function filled() {
   return replay.tables.t;
 }
 
-test.each(["future", "final", "episode"] as const)("each transition gets the goals, the rewards and the dones of Stable-Baselines3: %s", (strategy) => {
+test.each(["future", "final", "episode"] as const)("goals, rewards and dones equal those of Stable-Baselines3: %s", (strategy) => {
   const view = filled().transitions({ gamma: 1, relabel: { ...paths, strategy, share: 1, reward } });
   const first = recorded.episodes.flatMap(({ steps }) => steps.slice(0, -1).map(({ observation }) => observation.join()));
   const goals = first.map(() => new Map<string, object>());
@@ -54,7 +54,7 @@ test.each(["future", "final", "episode"] as const)("each transition gets the goa
   expect(goals.map(inOrder)).toEqual(expected);
 });
 
-test("as many transitions of a batch get another goal as with n_sampled_goal", () => {
+test("the number of relabelled transitions per batch equals that of n_sampled_goal", () => {
   const t = filled();
   for (const { sampled, size, count } of recorded.virtual) {
     const { relabelled } = t.transitions({ gamma: 1, relabel: { ...paths, share: 1 - 1 / (sampled + 1), reward } }).sample(size);

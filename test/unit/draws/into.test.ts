@@ -14,7 +14,7 @@ function uneven() {
   return { replay, table: replay.table("t") };
 }
 
-test("a batch that came out smaller than it was prepared for is filled again, keys and all", () => {
+test("a batch narrower than the longest item can be refilled, including its keys", () => {
   const { table } = uneven();
   let into = table.sample(8);
   let found = 0;
@@ -26,7 +26,7 @@ test("a batch that came out smaller than it was prepared for is filled again, ke
   expect(found).toBe(400);
 });
 
-test("a shorter batch than asked is filled again as the short one it is", () => {
+test("a batch shorter than requested can be refilled at its real size", () => {
   const { table } = uneven();
   const short = table.sample(64, { replacement: false, mask: true });
   expect(short.count).toBe(40);
@@ -35,7 +35,7 @@ test("a shorter batch than asked is filled again as the short one it is", () => 
   expect(table.updatePriorities(again.info.keys, new Float64Array(40).fill(1))).toBe(40);
 });
 
-test("a column that begins before the end has more steps in a shorter window, and room for them", () => {
+test("a column that starts before the window has room for its padding", () => {
   const tables = { t: { maxSize: 64, sampler: fifo() }, other: { maxSize: 1100 } };
   const replay = new Replay({ spec: { x: f32(64) }, tables });
   const writer = replay.writer({ items: [{ table: "other", length: 1 }] });
@@ -57,7 +57,7 @@ test("a column that begins before the end has more steps in a shorter window, an
   expect(broken(replay)).toEqual([]);
 });
 
-test("what was not asked for keeps its old values", () => {
+test("columns that a call does not request keep their old values", () => {
   const { table } = uneven();
   const nStep = { n: 1, gamma: 1, reward: "x" } as const;
   const into = table.batch(4, { length: 2, beta: 1, nStep });
@@ -72,7 +72,7 @@ test("what was not asked for keeps its old values", () => {
   expect([...into.info.weights]).toEqual([1, 1, 1, 1]);
 });
 
-test("the length of a batch of columns of one's own has to be said", () => {
+test("sample requires `length` for a detached batch of selected columns", () => {
   const { table } = uneven();
   const columns = { last: { leaf: "x", at: -1 } } as const;
   const own = table.batch(1, { length: 2, columns }).detached();
@@ -83,7 +83,7 @@ test("the length of a batch of columns of one's own has to be said", () => {
 test.each<[string, (batch: Batch) => void]>([
   ["its memory was transferred", (batch) => structuredClone(null, { transfer: [batch.info.keys.buffer] })],
   ["it was released, and detached", (batch) => batch.release()],
-])("a batch whose arrays are gone is refused: %s", (_, spoil) => {
+])("rejects a batch without its arrays: %s", (_, spoil) => {
   const { replay, table } = uneven();
   for (const isKnown of [false, true]) {
     const into = table.sample(4, { length: 2, recycle: "detach" });
@@ -99,7 +99,7 @@ test.each<[string, (batch: Batch) => void]>([
 test.each<[string, (batch: TransitionBatch) => void]>([
   ["their memory was transferred", (batch) => structuredClone(null, { transfer: [batch.keys.buffer] })],
   ["they were released, and detached", (batch) => batch.release()],
-])("and so are transitions: %s", (_, spoil) => {
+])("rejects transitions without their arrays: %s", (_, spoil) => {
   const replay = new Replay({ spec: { observation: f32(2), action: f32(), reward: f32() }, tables: { t: { maxSize: 50 } } });
   const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
   for (let t = 0; t < 9; t++) writer.append({ observation: [t, t], action: t, reward: t });

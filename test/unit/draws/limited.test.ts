@@ -62,7 +62,7 @@ function drawnOf({ replay }: Made): Buffer {
 }
 
 describe.each(TABLES)("%s", (_, options) => {
-  test.each([1, 2, 3, 7, 40, 1000, 2 ** 32 - 1])("n draws are those of n calls, with maxTimesSampled %i", (maxTimesSampled) => {
+  test.each([1, 2, 3, 7, 40, 1000, 2 ** 32 - 1])("n draws equal n calls, with maxTimesSampled %i", (maxTimesSampled) => {
     for (let seed = 0; seed < scaled(40, 2); seed++) {
       const random = new TestRandom(seed);
       const size = 1 + random.below(500);
@@ -80,7 +80,7 @@ describe.each(TABLES)("%s", (_, options) => {
   });
 });
 
-test.each(["prioritized", "uniform"] as const)("the oldest of them, likewise: %s", (kind) => {
+test.each(["prioritized", "uniform"] as const)("draws among the oldest items equal single draws: %s", (kind) => {
   const options = { sampler: kind === "uniform" ? uniform() : prioritized(0.7), maxTimesSampled: 3 };
   const [a, b] = [make(options), make(options)] as const;
   for (const made of [a, b]) fill(made, new TestRandom(1), 200);
@@ -89,7 +89,7 @@ test.each(["prioritized", "uniform"] as const)("the oldest of them, likewise: %s
   compare(a, b, 45, among);
 });
 
-test("a batch ends before an item of other columns, and the next one begins with it", () => {
+test("a batch ends before an item with other columns, and the next batch starts with it", () => {
   const options = { sampler: uniform(), maxTimesSampled: 5 };
   const [a, b] = [make(options), make(options)] as const;
   for (const { writer, table } of [a, b])

@@ -32,8 +32,8 @@ function filled(steps: number, options: Partial<TableOptions> = {}, seed = 1, lo
 
 const countsOf = (source: ArrayLike<number>, k: number) => Array.from({ length: k }, (_, i) => Array.from(source).filter((of) => of === i).length);
 
-describe("counts", () => {
-  test("are exact, and what rounding keeps from a source comes with later batches", () => {
+describe("counts per source", () => {
+  test("are exact, because later batches make up for rounding", () => {
     const [a, b, c] = [filled(9), filled(9, {}, 2), filled(9, {}, 3)];
     const mix = mixture([
       { from: a.view, share: 0.1 },
@@ -51,7 +51,7 @@ describe("counts", () => {
     expect([0, 1, 2].map((i) => seen.reduce((sum, counts) => sum + (counts[i] as number), 0))).toEqual([10, 20, 70]);
   });
 
-  test("follow functions of the draw's number, and 0 draws nothing, of an empty source either", () => {
+  test("follow share functions, and a share of 0 allows an empty source", () => {
     const [a, b] = [filled(9), filled(0, {}, 2)];
     const asked: number[] = [];
     const share = (draw: number) => {
@@ -76,7 +76,7 @@ describe("counts", () => {
     expect(asked).toEqual([0, 1, 2, 2]);
   });
 
-  test("at random are binomial, and rows of a source stay together", () => {
+  test("are binomial with exact: false, and rows of a source stay together", () => {
     const [a, b] = [filled(9), filled(9, {}, 2)];
     const mix = mixture(
       [
@@ -100,7 +100,7 @@ describe("counts", () => {
     ).toBeGreaterThan(1e-3);
   });
 
-  test("state continues both, through JSON", () => {
+  test("continue from a state in JSON, exact or random", () => {
     for (const exact of [true, false]) {
       const make = (state?: ReturnType<ReturnType<typeof mixture>["state"]>) => {
         const [a, b] = [filled(9), filled(9, {}, 2)];
@@ -122,8 +122,8 @@ describe("counts", () => {
   });
 });
 
-describe("refused", () => {
-  test("before the first source draws, whichever source it is", () => {
+describe("errors", () => {
+  test("of any source are thrown before the first source draws", () => {
     const [a, b] = [filled(9, { sampler: prioritized(1) }), filled(9, { rateLimiter: sampleToInsertRatio(1, 1, [-100, 12]) }, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },
@@ -140,7 +140,7 @@ describe("refused", () => {
     expect(mix.state().draw).toBe(0);
   });
 
-  test("ready sees what only the look at a source refuses", () => {
+  test("that need a look at a source are also thrown by ready", () => {
     const { replay, view } = filled(9, { sampler: prioritized(1), remover: fifo() });
     const mix = mixture([
       { from: view, share: 1 },
@@ -162,7 +162,7 @@ describe("refused", () => {
     expect(mix.sample(4).count).toBe(4);
   });
 
-  test("draws of several sources of one table are counted together", () => {
+  test("count the draws of several sources from one table together", () => {
     const { replay, view, table } = filled(9, { sampler: fifo(), maxTimesSampled: 1 });
     const mix = mixture([
       { from: view, share: 1 },
@@ -227,7 +227,7 @@ describe("refused", () => {
     ["among", ({ view }) => mixture([{ from: view, share: 1, among: 0 }]), RangeError, /among/],
     ["shares that are all 0", ({ view }) => mixture([{ from: view, share: 0 }]).sample(1), RangeError, /sum of the shares in draw 0/],
     ["what a function returns", ({ view }) => mixture([{ from: view, share: () => Number.NaN }]).sample(1), RangeError, /share of source 0 in draw 0/],
-  ])("%s", (_, call, kind, says) => {
+  ])("are thrown for invalid arguments: %s", (_, call, kind, says) => {
     expectError(
       errorOf(() => call(filled(5))),
       kind,
@@ -235,7 +235,7 @@ describe("refused", () => {
     );
   });
 
-  test("sources with other columns: the first difference is named", () => {
+  test("name the first difference between the columns of sources", () => {
     const { view, table } = filled(5);
     const other = (spec: object, size = 2) => {
       const replay = new Replay({ spec: { ...SPEC, ...spec } as typeof SPEC, tables: { t: { maxSize: 9 } }, seed: 1 });
@@ -290,7 +290,7 @@ describe("refused", () => {
     );
   });
 
-  test("priorities: all are checked before the first is set", () => {
+  test("in priorities are thrown before the first priority is set", () => {
     const [a, b] = [filled(9, { sampler: prioritized(1) }), filled(9, { sampler: prioritized(1) }, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },
@@ -312,7 +312,7 @@ describe("refused", () => {
     expect(b.table.explain(batch.keys[3] as number).priority).toBe(3);
   });
 
-  test("a batch of a mixture where that of a view is meant, and the other way round", () => {
+  test("are thrown if a batch of a mixture is passed to a view, or the reverse", () => {
     const { table, view, replay } = filled(9);
     const mix = mixture([{ from: view, share: 1 }]);
     const [mixed, items, ofView] = [mix.sample(4), mixture([{ from: table, share: 1 }]).sample(4), view.sample(4)];
@@ -322,7 +322,7 @@ describe("refused", () => {
     expectRefused(replay, () => table.writeSteps(mixed, { reward: [1, 2, 3, 4] }), "UNSUPPORTED", /^batch belongs to a mixture/);
   });
 
-  test("calls in the middle of a draw, and after a Replay was closed", () => {
+  test("are thrown for calls in the middle of a draw, and after a Replay is disposed", () => {
     const [a, b] = [filled(9), filled(9, {}, 2)];
     let inner: unknown;
     const mix = mixture([
@@ -351,7 +351,7 @@ describe("refused", () => {
 });
 
 describe("a batch", () => {
-  test("of items is as wide as the longest that was drawn", () => {
+  test("of items is as wide as the longest drawn item", () => {
     const replay = new Replay({ spec: { n: i32() }, tables: { t: { maxSize: 9 }, u: { maxSize: 9 } } });
     const writer = replay.writer({ keep: 9 });
     for (let i = 0; i < 9; i++) writer.append({ n: i });
@@ -381,7 +381,7 @@ describe("a batch", () => {
     expect(mix.sample(2, { length: 4 }).steps.n.shape).toEqual([2, 4]);
   });
 
-  test("has weights that are divided by the largest of all, even where f32 could not hold them", () => {
+  test("has weights that are divided by the largest, even if f32 cannot represent them", () => {
     const [a, b] = [filled(0, { sampler: prioritized(1) }), filled(9, { sampler: uniform() }, 2)];
     const writer = a.replay.writer({ items: [{ table: "t", nStep: 1 }] });
     for (let i = 0; i < 3; i++) writer.append({ observation: [0, 0], action: 0, reward: 0 });
@@ -401,7 +401,7 @@ describe("a batch", () => {
     expect([...mix.sample(40, { beta: 1, normalize: "none" }).weights.data].slice(20)).toEqual(new Array(20).fill(1));
   });
 
-  test("fills arrays of the caller's, also longer ones and in shared memory", () => {
+  test("can fill arrays of the caller, even longer ones and shared memory", () => {
     const [a, b] = [filled(9), filled(9, {}, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },
@@ -438,7 +438,7 @@ describe("a batch", () => {
 });
 
 describe("waiting", () => {
-  test("nothing is drawn before every source can give its share, in whichever Replay it is", async () => {
+  test("draws nothing before every source has its share, across Replays", async () => {
     const [a, b] = [filled(9, { rateLimiter: minSize(20) }), filled(0, { rateLimiter: queueLimiter(8), maxTimesSampled: 1 }, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },
@@ -458,7 +458,7 @@ describe("waiting", () => {
     expect(mix.state().draw).toBe(1);
   });
 
-  test("a timeout gives no batch, and has taken nothing; a signal, and closing, end a wait, too", async () => {
+  test("ends without a draw after a timeout, a signal or a dispose", async () => {
     const [a, b] = [filled(9), filled(0, {}, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },
@@ -478,7 +478,7 @@ describe("waiting", () => {
     await expect(closed).rejects.toMatchObject({ code: "CLOSED" });
   });
 
-  test("what can never come is refused at once", async () => {
+  test("rejects a size that can never be drawn", async () => {
     const [a, b] = [filled(9), filled(9, { maxSize: 10, maxTimesSampled: 1 }, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },
@@ -487,7 +487,7 @@ describe("waiting", () => {
     await expect(mix.sampleWhenReady(40)).rejects.toThrow(/n must be <= 10/);
   });
 
-  test("those who wait for one mixture are served in their order", async () => {
+  test("serves waits for one mixture in the order of their calls", async () => {
     const [a, b] = [filled(9), filled(0, { maxTimesSampled: 1 }, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },
@@ -504,7 +504,7 @@ describe("waiting", () => {
 });
 
 describe("loops", () => {
-  test("end when a source is used up, and go on when it is not", async () => {
+  test("end when a source has too few items, and continue after new items", async () => {
     const [a, b] = [filled(9), filled(9, { maxTimesSampled: 1 }, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },
@@ -519,7 +519,7 @@ describe("loops", () => {
     expect([count, b.table.size]).toEqual([16, 1]);
   });
 
-  test("draw ahead where no source counts draws; what a loop never gets counts nowhere", async () => {
+  test("draw ahead if no source counts draws, and unused batches do not count", async () => {
     const [a, b] = [filled(9), filled(9, { sampler: prioritized(1) }, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },
@@ -541,7 +541,7 @@ describe("loops", () => {
 });
 
 describe("warnings", () => {
-  test("of beta and priorities only if no source uses priorities", () => {
+  test("about beta and priorities are logged only if no source uses priorities", () => {
     const said: string[] = [];
     const log = (message: string) => said.push(message);
     const [a, b, c] = [filled(9, {}, 1, log), filled(9, { sampler: prioritized(1) }, 2, log), filled(9, {}, 3, log)];
@@ -562,7 +562,7 @@ describe("warnings", () => {
   });
 });
 
-test("with a fallback the others give the rows of a source that has too few items for its limiter", () => {
+test("with a fallback, the other sources replace the rows of a source with too few items", () => {
   const [a, b] = [filled(9), filled(0, { rateLimiter: minSize(5) }, 2)];
   const mix = mixture(
     [
@@ -585,7 +585,7 @@ test("with a fallback the others give the rows of a source that has too few item
   );
 });
 
-test("sequences: each part is what the view itself gives", () => {
+test("each part of a batch of sequences equals a sample of its view", () => {
   const spec = { observation: f32(2), action: i32(), reward: f32() };
   const make = (seed: number, length: number) => {
     const replay = new Replay({ spec, tables: { seq: { maxSize: 50 } }, seed, logger: null });
@@ -616,7 +616,7 @@ test("sequences: each part is what the view itself gives", () => {
   }
 });
 
-test("a share may look at the size of a table: each new item comes once, then any", () => {
+test("a share function can read table sizes, to draw each new item once", () => {
   const replay = new Replay({ spec: { x: i32() }, tables: { fresh: { maxSize: 100, sampler: fifo(), maxTimesSampled: 1 }, all: { maxSize: 100 } } });
   const { fresh, all } = replay.tables;
   const writer = replay.writer({

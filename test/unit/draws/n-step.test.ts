@@ -50,7 +50,7 @@ test.each([
   ["own", "discount"],
   ["following", "terminal"],
   ["own", "terminal"],
-] as const)("returns, discounts and real steps: next observation %s, %s", (nextState, role) => {
+] as const)("returns, discounts and steps follow Sutton and Barto: next observation %s, %s", (nextState, role) => {
   const replay = new Replay({ spec: { at: i32(), r: f64(), d: f64(), done: u8() }, tables: { t: { maxSize: 1000 } }, seed: 1 });
   const random = new TestRandom(7);
   const writer = replay.writer({ items: [{ table: "t", length: 6 }], across: true });
@@ -87,7 +87,7 @@ test.each([
   }
 });
 
-test("nStep that means nothing is refused before anything is drawn", () => {
+test("sample rejects invalid nStep options before anything is drawn", () => {
   const replay = new Replay({ spec: { r: f32(), d: f32(), done: bool(), wide: f32(3), frame: shared("f", f32()) }, tables: { t: { maxSize: 3 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   writer.append({ r: 1, d: 1, done: false, wide: [1, 2, 3], frame: 1 });
@@ -122,15 +122,15 @@ function own(length: number, n: number) {
   return [...steps.at.data].map((at, i) => [at, steps.next.data[i], nStep.returns[i]]);
 }
 
-test('nextState "own" bootstraps from the last row of the return in items of n steps, where zeros were', () => {
+test('nextState "own" bootstraps from the last row of the return in items of n steps', () => {
   expect(own(2, 2)).toEqual([0, 1, 2, 3].map((at) => [at, at + 2, 1.5]));
 });
 
-test('nextState "own" bootstraps from the last row of the return in longer items, not from the one behind it', () => {
+test('nextState "own" bootstraps from the last row of the return in longer items', () => {
   expect(own(4, 2)).toEqual([0, 1].map((at) => [at, at + 2, 1.5]));
 });
 
-test("a flag as discount is refused, which would count what is over and nothing else", () => {
+test("nStep rejects a flag as discount, and suggests nStep.terminal", () => {
   const replay = new Replay({ spec: { r: f32(), done: bool() }, tables: { t: { maxSize: 9 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
   for (const done of [false, true]) writer.append({ r: 1, done });
@@ -138,7 +138,7 @@ test("a flag as discount is refused, which would count what is over and nothing 
   expectRefused(replay, () => replay.tables.t.sample(1, how), "SPEC_MISMATCH", /^nStep\.discount must be a numeric leaf/, /nStep\.terminal/);
 });
 
-test("a plain end behind a whole return cuts a transition of a view, whose last step is only seen; a return of sample it cuts where rewards are missing", () => {
+test("endEpisode() truncates transitions of a view, but returns of sample only if rewards are missing", () => {
   const replay = new Replay({ spec: { observation: i32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9, sampler: fifo() } }, logger: null });
   const writer = replay.writer({ keep: 3 });
   for (let at = 0; at < 3; at++) writer.append({ observation: at, action: at, reward: 1 });

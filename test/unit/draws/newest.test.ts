@@ -37,11 +37,11 @@ function filled(sampler: Selector, remover: Selector = fifo(), options: { readon
 
 const ALL = [uniform(), prioritized(1), recency({ exponent: 1 }), recency({ exponent: 0 }), recency()];
 
-describe("the newest items alone", () => {
+describe("the newest items", () => {
   for (const sampler of ALL) {
     const shown = `${sampler.kind} ${sampler.exponent ?? ""}`;
     for (const remover of [fifo(), lifo()])
-      test(`are drawn by ${shown} over ${remover.kind}, after deletions in the middle, each way of drawing`, () => {
+      test(`are drawn by ${shown} over ${remover.kind} in every way, after deletions in the middle`, () => {
         const { replay, table, keys } = filled(sampler, remover);
         for (const k of [1, 2, 7, keys.length - 1, keys.length, 99]) {
           const newest = new Set(keys.slice(-k));
@@ -63,7 +63,7 @@ describe("the newest items alone", () => {
         expect(broken(replay)).toEqual([]);
       });
 
-    test(`come as often from ${shown} as their probabilities say`, () => {
+    test(`are drawn from ${shown} in proportion to their probabilities`, () => {
       const { table, keys } = filled(sampler);
       const counts = new Map<number, number>();
       const shares = new Map<number, number>();
@@ -93,7 +93,7 @@ describe("the newest items alone", () => {
     });
   }
 
-  test("are drawn while draws remove items", () => {
+  test("are the newest live items while draws remove items", () => {
     for (const sampler of ALL) {
       const { replay, table, keys } = filled(sampler, fifo(), { maxTimesSampled: 2 });
       const left = new Map(keys.map((key) => [key, 2]));
@@ -109,7 +109,7 @@ describe("the newest items alone", () => {
     }
   });
 
-  test("are those of the moment, while items that wait come in between draws", () => {
+  test("are determined per draw, while waiting items enter between draws", () => {
     const rateLimiter = sampleToInsertRatio(1, 1, 4);
     const replay = new Replay({ spec: u32(), tables: { t: { maxSize: 4, sampler: uniform(), rateLimiter } }, seed: 1 });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -123,7 +123,7 @@ describe("the newest items alone", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("may be a share of the items, rounded up", () => {
+  test("can be a share of the items, rounded up", () => {
     const { table, keys } = filled(recency({ exponent: 0 }));
     const drawn = (among: Among) => new Set(table.sample(1000, { among }).info.keys);
     expect(drawn({ newest: { share: 0.1 } })).toEqual(new Set(keys.slice(-Math.ceil(0.1 * keys.length))));
@@ -136,7 +136,7 @@ describe("the newest items alone", () => {
     expect(new Replay({ spec: u32(), tables: { t: { maxSize: 4 } } }).tables.t.ready(1, { among: { newest: { share: 0.5 } } })).toBe(false);
   });
 
-  test("come in order from samplers that have one; a heap knows no ages", () => {
+  test("come in the order of the sampler, and tables without an order throw UNSUPPORTED", () => {
     const first = (sampler: Selector, among: Among) => {
       const { table, keys } = filled(sampler);
       return [...table.sample(3, { among, replacement: false }).info.keys].map((key) => keys.indexOf(key));
@@ -161,7 +161,7 @@ describe("the newest items alone", () => {
     expect(table.sample(2, { among: { newest: 1 } }).count).toBe(2);
   });
 
-  test("are the same for views, datasets and waits", async () => {
+  test("are the same in views, datasets and waits", async () => {
     const replay = new Replay({ spec: { observation: u32(), action: u32(), reward: u32() }, tables: { t: { maxSize: 20 } } });
     const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
     for (let x = 0; x < 30; x++) writer.append({ observation: x, action: x, reward: 1 });
@@ -206,7 +206,7 @@ describe("the newest items alone", () => {
     [{ newest: { part: 1 } }, TypeError, /^among\.newest has no option "part"/],
     ["newest", TypeError, /^among must be a number, \{ newest: k \}/],
     [null, TypeError, /^among must be a number/],
-  ] as const)("%j is refused, and changes nothing", (among, type, message) => {
+  ] as const)("among: %j is rejected, and changes nothing", (among, type, message) => {
     const { replay, table } = filled(uniform());
     expectRefused(replay, () => table.sample(2, { among } as never), type, message);
     expectRefused(replay, () => table.ready(2, { among } as never), type, message);
@@ -215,7 +215,7 @@ describe("the newest items alone", () => {
 });
 
 describe("recency", () => {
-  test("draws by age, as explain and the weights say", () => {
+  test("draws by age, consistent with explain and the weights", () => {
     const { table, keys } = filled(recency({ exponent: 0.7 }));
     const total = keys.reduce((sum, _, i) => sum + (i + 1) ** -0.7, 0);
     const share = (key: number) => (keys.length - keys.indexOf(key)) ** -0.7 / total;
@@ -230,7 +230,7 @@ describe("recency", () => {
     for (const [i, key] of others.keys.entries()) expect((others.weights as Float64Array)[i]).toBeCloseTo((share(key) / least) ** -0.5, 12);
   });
 
-  test("is a sampler only, and has an exponent from 0 to 32", () => {
+  test("is only a sampler, with an exponent from 0 to 32", () => {
     expectError(
       errorOf(() => new Replay({ spec: u32(), tables: { t: { maxSize: 4, remover: recency() } } })),
       RangeError,
@@ -260,7 +260,7 @@ describe("recency", () => {
     expect(recency()).toEqual({ kind: "recency", exponent: 1 });
   });
 
-  test("draws the same after a snapshot, wherever items had left", () => {
+  test("draws the same after a snapshot, for every remover", () => {
     for (const remover of [fifo(), lifo(), uniform(), maxHeap()]) {
       const { replay, table, writer } = filled(recency({ exponent: 1.5 }), remover);
       const copy = Replay.restore(replay.snapshot());

@@ -53,7 +53,7 @@ function drawn({ table, intos }: ReturnType<typeof world>, n: number, options: o
   }
 }
 
-test.runIf(whole)("an object of options that is changed between calls asks for what a new one would", () => {
+test.runIf(whole)("a changed options object has the same effect as a new one", () => {
   const random = new TestRandom(11);
   const [one, other] = [world(), world()];
   const names = Object.keys(VALUES);
@@ -79,7 +79,7 @@ test.runIf(whole)("an object of options that is changed between calls asks for w
   expect(seen.refusals).toBeGreaterThan(ROUNDS / 8);
 });
 
-test("an option is read once a call", () => {
+test("each option is read once per call", () => {
   const { table } = world();
   const reads: string[] = [];
   const options = new Proxy({ length: 1, beta: 0.5 } as SampleOptions, {

@@ -32,7 +32,7 @@ function pair(random: TestRandom, seed: number) {
   return replays.map((replay) => replay.tables.t);
 }
 
-test("columns of a few steps are those of whole windows", () => {
+test("columns of a few steps equal those of whole windows", () => {
   const random = new TestRandom(7);
   let long = 0;
   for (let world = 0; world < scaled(200, 16); world++) {

@@ -22,7 +22,7 @@ function moved() {
 /** Returns the buffer that a batch uses. */
 const memoryOf = (batch: { readonly info: Batch["info"] }) => batch.info.keys.buffer;
 
-test("a released batch is filled again, and has what a new one would have", () => {
+test("a released batch is reused, and equals a new batch", () => {
   const [{ table }, twin] = [filled(), filled().table];
   const first = table.sample(4, { recycle: true, mask: true, beta: 1 });
   const { data } = first.steps.x;
@@ -34,7 +34,7 @@ test("a released batch is filled again, and has what a new one would have", () =
   expect(second).toEqual(twin.sample(4, { mask: true, beta: 1 }));
 });
 
-test("one that is not released keeps its bytes, and so does one of another form", () => {
+test("an unreleased batch keeps its memory, next to batches of other shapes", () => {
   const { table } = filled();
   const kept = table.sample(3, { recycle: true });
   const before = kept.detached();
@@ -44,7 +44,7 @@ test("one that is not released keeps its bytes, and so does one of another form"
   expect(kept.detached()).toEqual(before);
 });
 
-test("a batch comes back once, and one that was never asked to, not at all", () => {
+test("a batch is reused once, and only if it was drawn with `recycle`", () => {
   const { table } = filled();
   const once = table.sample(3, { recycle: true });
   once.release();
@@ -59,7 +59,7 @@ test("a batch comes back once, and one that was never asked to, not at all", () 
   expect(plain.detached()).toEqual(before);
 });
 
-test("a batch that is shorter than asked comes back as the short one that it is", () => {
+test("a batch shorter than requested is reused at its real size", () => {
   const { table } = filled(4);
   const options = { recycle: true, replacement: false } as const;
   const short = table.sample(9, options);
@@ -68,7 +68,7 @@ test("a batch that is shorter than asked comes back as the short one that it is"
   expect(memoryOf(table.sample(4, options))).toBe(memoryOf(short));
 });
 
-test.each([false, true])("batches of other widths and counts in between do not mix their bytes up: recycle %s", (recycle) => {
+test.each([false, true])("batches of changing widths and counts do not mix their data: recycle %s", (recycle) => {
   const make = () => {
     const replay = new Replay({ spec: { x: i32(), y: f32(2) }, tables: { t: { maxSize: 40, sampler: fifo(), maxTimesSampled: 1 } } });
     const writer = replay.writer();
@@ -90,7 +90,7 @@ test.each([false, true])("batches of other widths and counts in between do not m
   }
 });
 
-test("using gives it back", () => {
+test("`using` releases a batch", () => {
   const { table } = filled();
   let before: unknown;
   {
@@ -100,7 +100,7 @@ test("using gives it back", () => {
   expect(memoryOf(table.sample(2, { recycle: true }))).toBe(before);
 });
 
-test("a loop over a dataset gives each batch back with its next turn", async () => {
+test("a loop over a dataset releases each batch on its next turn", async () => {
   const { table } = filled();
   const seen = new Set<unknown>();
   let turns = 0;
@@ -126,7 +126,7 @@ test("a loop over a dataset gives each batch back with its next turn", async () 
   expect(kept.size).toBe(5);
 });
 
-test("transitions come back as well", () => {
+test("batches of transitions are reused", () => {
   const [view, twin] = [moved(), moved()];
   const first = view.sample(4, { recycle: true });
   const { data } = first.observation;
@@ -145,7 +145,7 @@ test("transitions come back as well", () => {
   expect(seen.size).toBe(1);
 });
 
-test('"detach" empties the arrays at the release', () => {
+test('"detach" empties the arrays on release', () => {
   const { table } = filled();
   const batch = table.sample(3, { recycle: "detach" });
   const { data } = batch.steps.x;
@@ -158,7 +158,7 @@ test('"detach" empties the arrays at the release', () => {
   expect(transitions.observation.data.length).toBe(0);
 });
 
-test("a loop gives back only what it was lent: not the batch that it refills", () => {
+test("a loop releases only its own batches, not the batch in `into`", () => {
   const { table } = filled();
   const lent = table.sample(4, { recycle: true });
   let turns = 0;
@@ -175,7 +175,7 @@ test.each<[string, (batch: Batch) => void]>([
   ["its memory was transferred", (batch) => structuredClone(null, { transfer: [batch.steps.x.data.buffer] })],
   ["it is frozen", (batch) => Object.freeze(batch)],
   ["its texts are frozen", (batch) => Object.freeze(batch.steps.name.data)],
-])("a batch that cannot be filled again is not: %s", (_, spoil) => {
+])("a batch that cannot be refilled is not reused: %s", (_, spoil) => {
   const [{ table }, twin] = [filled(), filled().table];
   for (const recycle of [true, "detach"] as const) {
     const spoilt = table.sample(3, { recycle });
@@ -186,7 +186,7 @@ test.each<[string, (batch: Batch) => void]>([
   }
 });
 
-test("nor are transitions", () => {
+test("transitions with transferred memory are not reused", () => {
   const [view, twin] = [moved(), moved()];
   for (const recycle of [true, "detach"] as const) {
     const sent = view.sample(3, { recycle });
@@ -197,7 +197,7 @@ test("nor are transitions", () => {
   }
 });
 
-test("a leaf has any name, in transitions too", () => {
+test('a leaf of transitions can have any name, even "constructor"', () => {
   const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32(), constructor: i32() }, tables: { t: { maxSize: 9 } }, seed: 4 });
   const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
   for (let t = 0; t < 3; t++) writer.append({ observation: t, action: t, reward: t, constructor: 7 });
@@ -205,13 +205,13 @@ test("a leaf has any name, in transitions too", () => {
   expect([...batch.constructor.data]).toEqual([7, 7]);
 });
 
-test("recycle is a boolean or a word, and goes without into", () => {
+test("rejects an invalid `recycle`, and `recycle` together with `into`", () => {
   const { replay, table } = filled();
   expectRefused(replay, () => table.sample(2, { recycle: 1 as never }), TypeError, /^recycle must be a boolean, or "detach", got 1$/);
   expectRefused(replay, () => table.sample(2, { recycle: true, into: table.batch(2, { length: 1 }) }), TypeError, /^recycle must be omitted with into/);
 });
 
-test("JSON has every column of a batch, as of a detached copy", () => {
+test("JSON contains every column of a batch, as in a detached copy", () => {
   const { table } = filled();
   for (const batch of [table.sample(2, { beta: 0.4, mask: true }), table.sample(2, { recycle: true }), moved().sample(2)]) {
     const json = JSON.parse(JSON.stringify(batch));
@@ -220,7 +220,7 @@ test("JSON has every column of a batch, as of a detached copy", () => {
   }
 });
 
-test("detached copies can be sent away; a batch itself, whose arrays are not its own fields, is refused", () => {
+test("structuredClone accepts detached copies, and rejects the batch itself", () => {
   const { table } = filled();
   const batch = table.sample(2, { nStep: undefined });
   const copy = structuredClone(batch.detached());
@@ -253,8 +253,8 @@ const SOURCES = {
   },
 };
 
-describe.each(["table", "view"] as const)("each holder has memory of its own, of a %s", (name) => {
-  test.each([0, 2])("where the body of a loop releases, and draws again (prefetch %i)", async (prefetch) => {
+describe.each(["table", "view"] as const)("recycled batches of a %s do not share memory", (name) => {
+  test.each([0, 2])("if the body of a loop releases and draws again (prefetch %i)", async (prefetch) => {
     const { sample, loop, memory } = SOURCES[name]();
     const held: object[] = [];
     let turns = 0;
@@ -272,7 +272,7 @@ describe.each(["table", "view"] as const)("each holder has memory of its own, of
     expect(new Set(held.map(memory)).size).toBe(held.length);
   });
 
-  test("where a release comes late, once or more often, by whatever name", () => {
+  test("after late and repeated releases", () => {
     const { sample, memory } = SOURCES[name]();
     const first = sample();
     first.release();
@@ -289,7 +289,7 @@ describe.each(["table", "view"] as const)("each holder has memory of its own, of
     expect(new Set([third, fourth, fifth].map(memory)).size).toBe(3);
   });
 
-  test("where a block ends that had released", () => {
+  test("if a `using` block ends after a release", () => {
     const { sample, memory } = SOURCES[name]();
     let other: object;
     {
@@ -300,7 +300,7 @@ describe.each(["table", "view"] as const)("each holder has memory of its own, of
     expect(memory(sample())).not.toBe(memory(other));
   });
 
-  test("where somebody would refill one that was released", () => {
+  test("after an attempt to refill a released batch", () => {
     const { sample, into, memory } = SOURCES[name]();
     const first = sample();
     into(first);
@@ -321,7 +321,7 @@ describe.each(["table", "view"] as const)("each holder has memory of its own, of
   });
 });
 
-test("a loop that refills a batch ends with an error when the body releases it", async () => {
+test("a loop with `into` rejects after its body releases the batch", async () => {
   const { table } = filled();
   const lent = table.sample(4, { recycle: true });
   const loop = async () => {

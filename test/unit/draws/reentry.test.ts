@@ -38,7 +38,7 @@ const VIEW = { replacement: true, among: undefined, stratified: false, beta: 0.5
 
 for (const kind of ["table", "view"] as const)
   test.each(Object.entries(kind === "table" ? SAMPLE : VIEW))(
-    `a getter of %s in the options of a ${kind}'s sample may not call it: the draw is as if nobody had`,
+    `a getter of %s cannot call the Replay during sample of a ${kind}, and the draw is unaffected`,
     (name, value) => {
       for (const alone of [true, false]) {
         const [world, twin] = [filled(), filled()];

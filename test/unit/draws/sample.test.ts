@@ -24,7 +24,7 @@ function rows(batch: { count: number; steps: { x: { data: Int32Array } } }): num
   return Array.from({ length: batch.count }, (_, i) => [...batch.steps.x.data.subarray(i * width, (i + 1) * width)]);
 }
 
-test("a batch has the steps of its items, leaf by leaf", () => {
+test("a batch contains the steps of its items in every leaf", () => {
   const { table } = filled();
   const batch = table.sample(50);
   expect(batch.count).toBe(50);
@@ -41,7 +41,7 @@ test("a batch has the steps of its items, leaf by leaf", () => {
   expect([...batch.info.probabilities]).toEqual(new Array(50).fill(0.1));
 });
 
-test("into is filled again and again, and has what new arrays would have", () => {
+test("`into` can be refilled repeatedly, and equals new arrays", () => {
   const options = { length: 2, mask: true, beta: 0.5, offset: "end", nStep: { n: 2, gamma: 0.5, reward: "r", discount: "d" } } as const;
   const { table } = filled();
   const twin = filled().table;
@@ -65,7 +65,7 @@ test("into is filled again and again, and has what new arrays would have", () =>
   expect([...given.steps.x.data.subarray(0, 16)]).toEqual([...twin.sample(8, options).steps.x.data]);
 });
 
-test("into of another form is refused before anything is drawn", () => {
+test("sample rejects `into` of another shape before anything is drawn", () => {
   const { replay, table } = filled();
   const made = table.batch(3, { length: 3, mask: true });
   const b = made.detached();
@@ -102,7 +102,7 @@ test("into of another form is refused before anything is drawn", () => {
   );
 });
 
-test("options that mean nothing are refused before anything is drawn", () => {
+test("sample rejects invalid options before anything is drawn", () => {
   const { replay, table } = filled();
   const bad: [number, object, typeof TypeError | typeof RangeError | "NOT_FOUND" | "UNSUPPORTED", ...RegExp[]][] = [
     [0, {}, RangeError, /^n must be an integer in 1/, /got 0/],
@@ -142,7 +142,7 @@ test("options that mean nothing are refused before anything is drawn", () => {
   for (const [n, options, kind, ...says] of bad) expectRefused(replay, () => table.sample(n, options as never), kind, ...says);
 });
 
-test("draws that a table's selector cannot give are refused", () => {
+test("sample rejects draws that the selectors of a table do not support", () => {
   const tables = {
     once: { maxSize: 9, maxTimesSampled: 1 },
     fifo: { maxSize: 9, sampler: { kind: "fifo" } as const },
@@ -163,7 +163,7 @@ test("draws that a table's selector cannot give are refused", () => {
   expect(replay.table("fifo").sample(2, { among: 3 }).count).toBe(2);
 });
 
-test("columns: at, from, to and step, from both ends", () => {
+test("columns select steps with at, from, to and step, from both ends", () => {
   const { all, writer } = filled();
   const steps = (columns: object, options: object = {}) =>
     Object.fromEntries(
@@ -209,7 +209,7 @@ test("columns: at, from, to and step, from both ends", () => {
   ]);
 });
 
-test("columns of an item are shown until others are asked for, and its batch can be filled again", () => {
+test("columns of an item apply until sample selects others, and the batch can be refilled", () => {
   const { replay, writer } = filled();
   const table = replay.table("all");
   table.clear();
@@ -234,7 +234,7 @@ test("columns of an item are shown until others are asked for, and its batch can
   expect(table.sample(64, { columns: { x: { leaf: "x", at: 0 } } }).count).toBe(64);
 });
 
-test("length, offset and mask: windows of longer and shorter items", () => {
+test("length, offset and mask select windows of longer and shorter items", () => {
   const { all, table } = filled();
   expect(rows(all.sample(1, { length: 2 }))).toEqual([[40, 41]]);
   expect(rows(all.sample(1, { length: 2, offset: "end" }))).toEqual([[42, 43]]);
@@ -248,7 +248,7 @@ test("length, offset and mask: windows of longer and shorter items", () => {
   }
 });
 
-test("cross: a window goes on over the end of an episode unless it may not", () => {
+test("a window continues past the end of an episode unless cross is false", () => {
   const { table } = filled(3, true);
   // The windows of the lane's 20 steps include those across its four borders.
   expect(table.size).toBe(18);
@@ -266,7 +266,7 @@ test("cross: a window goes on over the end of an episode unless it may not", () 
   }
 });
 
-test("a batch may be larger than its table; without replacement it ends with the items", () => {
+test("a batch can be larger than its table, but ends with the items without replacement", () => {
   const { table } = filled();
   expect(table.sample(1000).count).toBe(1000);
   const distinct = table.sample(16, { replacement: false });
@@ -279,7 +279,7 @@ test("a batch may be larger than its table; without replacement it ends with the
   expect(rows(strata).map(([first]) => first)).toEqual([0, 1, 10, 11, 20, 21, 30, 31, 40, 41]);
 });
 
-test("an empty table gives an empty batch that says why", () => {
+test("an empty table returns an empty batch with the reason", () => {
   const replay = new Replay({ spec: u8(3), tables: { t: { maxSize: 1 } } });
   const batch = replay.table("t").sample(5);
   expect(batch.count).toBe(0);
@@ -317,13 +317,13 @@ test.each(["batch", "none", "table"] as const)("importance weights are (size × 
   }
 });
 
-test("weights are only there where beta was given", () => {
+test("weights exist only if beta is set", () => {
   const { table } = filled();
   expect(table.sample(2).info.weights).toBe(undefined);
   expect([...(table.sample(2, { beta: 1 }).info.weights as Float64Array)]).toEqual([1, 1]);
 });
 
-test("columns of items are those that were given, whatever becomes of the object", () => {
+test("later changes to a columns object do not affect items", () => {
   const { replay, writer } = filled();
   const table = replay.table("all");
   table.clear();
@@ -350,7 +350,7 @@ function afterLong(options: object = {}, numbers = 1024) {
   return { replay, writer, table: replay.table("t") };
 }
 
-test.runIf(whole)("a batch is as wide as its longest item, however long items once were", () => {
+test.runIf(whole)("a batch is as wide as its longest item, regardless of evicted items", () => {
   for (const options of [{}, { maxTimesSampled: 10, sampler: fifo() }]) {
     const { replay, table } = afterLong(options);
     const { count, steps } = table.sample(256);
@@ -360,7 +360,7 @@ test.runIf(whole)("a batch is as wide as its longest item, however long items on
   }
 });
 
-test("a long item that has left takes no room in draws, however small the steps are", () => {
+test("an evicted long item needs no memory in draws, even with small steps", () => {
   for (const options of [{}, { sampler: prioritized(1), remover: fifo() }, { maxTimesSampled: 1e6 }]) {
     const { replay, table } = afterLong(options, 4);
     const view = table.transitions({ gamma: 1 });
@@ -376,7 +376,7 @@ test("a long item that has left takes no room in draws, however small the steps 
   }
 });
 
-test("a batch of transitions that is refilled reads no rows behind the longest item that was drawn", () => {
+test("a refilled batch of transitions reads no rows after the longest drawn item", () => {
   const { table, writer } = afterLong({}, 4);
   const view = table.transitions({ gamma: 1 });
   const into = view.batch(32);
@@ -389,7 +389,7 @@ test("a batch of transitions that is refilled reads no rows behind the longest i
   runs.mockRestore();
 });
 
-test.runIf(whole)("a batch that would not fit is refused in words, and nothing was drawn", () => {
+test.runIf(whole)("sample throws OUT_OF_MEMORY if a batch does not fit, and draws nothing", () => {
   const { replay, writer, table } = afterLong({ sampler: fifo() });
   table.clear();
   writer.createItem("t", { length: 5000 });
@@ -397,7 +397,7 @@ test.runIf(whole)("a batch that would not fit is refused in words, and nothing w
   expect(table.sample(2).steps.observation.shape).toEqual([2, 5000, 1024]);
 });
 
-test("one item with other columns spoils only the batches that drew it beside others", () => {
+test("an item with other columns affects only batches that also draw other items", () => {
   const { replay, table, writer } = filled(1);
   const into = table.batch(3, { length: 1 });
   writer.createItem("t", { length: 1, columns: { other: { leaf: "x", at: 0 } } });
@@ -424,7 +424,7 @@ test("one item with other columns spoils only the batches that drew it beside ot
   for (let i = 0; i < 60; i++) expect(table.sample(3, { into })).toBe(into);
 });
 
-test("a view of transitions is spoilt only by draws that give an item of a single step", () => {
+test("a view of transitions throws only for draws with an item of a single step", () => {
   const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9, sampler: fifo() } } });
   const writer = replay.writer();
   for (let i = 0; i < 4; i++) writer.append({ observation: i, action: i, reward: i });
@@ -437,7 +437,7 @@ test("a view of transitions is spoilt only by draws that give an item of a singl
   expect([...view.sample(2).returns.data]).toEqual([3, 3]);
 });
 
-test("a nest without leaves is in every batch", () => {
+test("every batch contains a nest without leaves", () => {
   const replay = new Replay({ spec: { x: f32(), info: [], extra: {} }, tables: { t: { maxSize: 9 } } });
   replay.writer({ items: [{ table: "t", length: 1 }] }).append({ x: 1, info: [], extra: {} });
   for (const { steps } of [replay.tables.t.sample(1), replay.tables.t.batch(1, { length: 1 })]) {

@@ -21,7 +21,7 @@ function filled(maxSize = 30) {
   return { replay, writer, table: replay.tables.t };
 }
 
-test("a batch to refill is worked out once, however many layouts its items have, and again where a longer one comes", () => {
+test("a batch to refill is checked once, and again only for a longer layout", () => {
   const { replay, writer, table } = filled();
   const create = (steps: readonly number[]) => writer.createItem("t", { length: STEPS, columns: { a: { leaf: "x", at: 0 }, b: { leaf: "x", steps } } });
   for (let k = 0; k < 20; k++) create([k % 6, (k + 1) % 12]);
@@ -45,7 +45,7 @@ test("a batch to refill is worked out once, however many layouts its items have,
   expect(broken(replay)).toEqual([]);
 });
 
-test("layouts that come and go: each item shows its own steps, in new arrays and in given ones", () => {
+test("each item shows its own steps in new and refilled batches while layouts change", () => {
   const { replay, writer, table } = filled();
   const { columnLayouts } = engineOf(replay as never as Replay);
   const random = new TestRandom(11);
@@ -83,7 +83,7 @@ test("layouts that come and go: each item shows its own steps, in new arrays and
   expect(broken(replay)).toEqual([]);
 });
 
-test("a batch to refill keeps its shapes where shorter lists come: what is behind them is zeros, also in a batch that came in parts", async () => {
+test("a refilled batch keeps its shape and pads shorter lists with zeros, even in parts", async () => {
   const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 30, sampler: fifo(), maxTimesSampled: 1 } }, logger: null });
   const writer = replay.writer({ keep: STEPS });
   for (let x = 1; x <= STEPS; x++) writer.append({ x });

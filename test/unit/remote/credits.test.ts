@@ -20,7 +20,7 @@ const made = () => new Replay({ spec, tables: { t: { maxSize: 5000, sampler: fif
 const ROW_BYTES = 4 * PIXELS + 4;
 const black = { frames: new Uint8Array(4 * PIXELS), n: 0 };
 
-describe("frames that are shared", () => {
+describe("shared frames", () => {
   const hello = {
     version: 1,
     session: "0123456789abcdefABCDEF",
@@ -35,7 +35,7 @@ describe("frames that are shared", () => {
   };
 
   test.each(["block", "columns"] as const)(
-    "a peer that sends many rows of one frame in frames of kind %s is closed with 4004 where its rows are too many",
+    "a peer that repeats one frame in many rows of kind %s is closed with 4004",
     async (kind) => {
       const replay = made();
       const [here, there] = memoryChannels();
@@ -74,7 +74,7 @@ describe("frames that are shared", () => {
     },
   );
 
-  test("rows that have frameBytes written out are taken, and one more is closed with 4003", async () => {
+  test("rows that fill frameBytes when expanded are accepted, and one row more is closed with 4003", async () => {
     const narrow = { frames: shared("pixels", u8(16, 16), 4) };
     const replay = new Replay({ spec: narrow, tables: { t: { maxSize: 5000, sampler: fifo() } } });
     const [here, there] = memoryChannels();
@@ -94,7 +94,7 @@ describe("frames that are shared", () => {
     expect([peer.code, accepted.steps]).toEqual([4003, 128]);
   });
 
-  test.each(["append", "appendColumns"] as const)("an honest writer counts as the memory does, and waits: %s", async (call) => {
+  test.each(["append", "appendColumns"] as const)("an honest writer counts the same bytes as the Replay, and waits: %s", async (call) => {
     const server = new MemoryServer(made(), { items, maxInFlight: 1_000_000, limits: { inFlightBytes: 1 << 18, frameBytes: 1 << 18, stepsPerSecond: 200 } });
     const writer = await remoteWriter(server.connect, { spec });
     for (let n = 0; n < 300; n += 10) {
@@ -109,8 +109,8 @@ describe("frames that are shared", () => {
   });
 });
 
-describe("a frame of an honest writer", () => {
-  test.each(["append", "appendColumns"] as const)("has no more than frameBytes where shared frames are small and all are new: %s", async (call) => {
+describe("frames of an honest writer", () => {
+  test.each(["append", "appendColumns"] as const)("never exceed frameBytes if many small shared frames are new: %s", async (call) => {
     // Each frame has 9 bytes, and a reference to it has 4 more.
     const small = { frames: shared("pixels", u8(3, 3), 16), n: i32() };
     const replay = new Replay({ spec: small, tables: { t: { maxSize: 50_000, sampler: fifo() } } });
@@ -138,7 +138,7 @@ describe("a frame of an honest writer", () => {
   const wide = { n: i32(), name: text({ maxBytes: 40 }) };
   const columns = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`a_column_with_a_long_name_${i}`, { leaf: "n", at: -1 }])) as never;
 
-  test("has no more than frameBytes where its items have columns", async () => {
+  test("never exceed frameBytes if items have columns", async () => {
     const replay = new Replay({ spec: wide, tables: { t: { maxSize: 5000 } } });
     const [here, there] = memoryChannels();
     const frameBytes = 1 << 17;
@@ -158,7 +158,7 @@ describe("a frame of an honest writer", () => {
     expect(Math.max(...lengths)).toBeLessThanOrEqual(frameBytes);
   });
 
-  test("is never too large for the columns of one item: createItem refuses them, and nothing has happened", async () => {
+  test("never exceed frameBytes: createItem throws UNSUPPORTED for too many columns, and changes nothing", async () => {
     const replay = new Replay({ spec: wide, tables: { t: { maxSize: 5000 } } });
     const [here, there] = memoryChannels();
     const [accepted, writer] = await Promise.all([replay.acceptWriter(here, { limits: { frameBytes: 1 << 17 } }), remoteWriter(there, { spec: wide })]);

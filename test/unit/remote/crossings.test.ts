@@ -21,7 +21,7 @@ const made = () => new Replay({ spec, tables, logger: null });
 const upTo = (n: number) => [...Array(n).keys()];
 const stepsOf = ({ tables: { t } }: ReturnType<typeof made>) => [...t.sample(t.size, { replacement: false }).steps.n.data];
 
-test("steps that an actor writes between its second hello and the welcome come after that", async () => {
+test("steps that an actor writes while its session resumes are stored once and in order", async () => {
   const dir = memory();
   const open = { spec, tables, dir, durability: "manual", logger: null } as const;
   const options = { items, confirm: "disk", name: "actor", keepAliveMs: null } as const;
@@ -58,7 +58,7 @@ test("steps that an actor writes between its second hello and the welcome come a
   expect(stepsOf(replay)).toEqual(upTo(30));
 });
 
-test("a receipt that is lost between a hello and its welcome is given again", async () => {
+test("a receipt that is lost between a hello and its welcome is sent again", async () => {
   const server = new MemoryServer(made());
   const writer = await remoteWriter(server.connect, { spec });
   await until(() => server.accepted.length > 0);
@@ -98,7 +98,7 @@ test("a receipt that is lost between a hello and its welcome is given again", as
   await writer.close();
 });
 
-test("weights that were published come once, also where the connection breaks before the first step", async () => {
+test("published weights arrive once, even if the connection breaks before the first step", async () => {
   const replay = made();
   replay.publish({ version: 1 });
   const server = new MemoryServer(replay);
@@ -115,14 +115,14 @@ test("weights that were published come once, also where the connection breaks be
   await writer.close();
 });
 
-test("a socket has one remote writer", async () => {
+test("remoteWriter rejects a socket that already has a remote writer", async () => {
   const [here, there] = memoryChannels();
   const [, writer] = await Promise.all([made().acceptWriter(here, { items }), remoteWriter(there, { spec })]);
   expectError(await errorFrom(remoteWriter(there, { spec })), "OUT_OF_TURN", /already has a remote writer/);
   await writer.close();
 });
 
-test("a TypeError of the function that connects, as fetch throws without a network, is tried again", async () => {
+test("remoteWriter retries if the connect function throws a TypeError, as fetch does offline", async () => {
   const server = new MemoryServer(made(), { items });
   let tries = 0;
   const writer = await remoteWriter(
@@ -136,7 +136,7 @@ test("a TypeError of the function that connects, as fetch throws without a netwo
   await writer.close();
 });
 
-test("an actor that reads no answers is closed, whatever it sends", async () => {
+test("an actor that never reads the answers is closed", async () => {
   const [here, there] = memoryChannels();
   const [accepted, writer] = await Promise.all([made().acceptWriter(here, { items, maxInFlight: 4 }), remoteWriter(there, { spec })]);
   (here as { bufferedAmount?: number }).bufferedAmount = 2 ** 24;
@@ -144,7 +144,7 @@ test("an actor that reads no answers is closed, whatever it sends", async () => 
   expect(await accepted.closed).toMatchObject({ how: "failed", error: { code: "CORRUPT", message: expect.stringMatching(/without reading the answers/) } });
 });
 
-test("a message that is no JSON ends the writer with an error, and not the program", async () => {
+test("a message that is not valid JSON fails the writer with CORRUPT, without crashing the program", async () => {
   const [here, there] = memoryChannels();
   const [accepted, writer] = await Promise.all([made().acceptWriter(here, { items }), remoteWriter(there, { spec })]);
   writer.onmessage = () => {};

@@ -24,7 +24,7 @@ async function timed<T>(run: () => Promise<T>): Promise<[T, number]> {
   return [result, performance.now() - begin];
 }
 
-test("a function that never settles is given up after reconnectTimeoutMs, and a socket that comes later is closed", async () => {
+test("a connect function that never settles fails after reconnectTimeoutMs, and its late socket is closed", async () => {
   let settle: (channel: MemoryChannel) => void = () => {};
   const connect = () =>
     new Promise<MemoryChannel>((resolve) => {
@@ -40,7 +40,7 @@ test("a function that never settles is given up after reconnectTimeoutMs, and a 
   expect(here.code).toBe(1000);
 });
 
-test("so is one that settled the first time, and the calls of its writer throw it", async () => {
+test("a reconnect that never settles fails after reconnectTimeoutMs, and later calls throw CLOSED", async () => {
   const server = new MemoryServer(made(), { items });
   let tries = 0;
   const connect = () => (++tries === 1 ? server.connect() : new Promise<never>(() => {}));
@@ -59,14 +59,14 @@ test("so is one that settled the first time, and the calls of its writer throw i
   expect(tries).toBe(2);
 });
 
-test("a socket that says nothing counts, too", async () => {
+test("reconnectTimeoutMs also limits the wait for a silent socket", async () => {
   const connect = () => memoryChannels()[0];
   const [error, ms] = await timed(() => errorFrom(remoteWriter(connect, { spec, reconnectTimeoutMs: 3000 })));
   expectError(error, "CLOSED", /no connection to the Replay for 3000 ms: the other end sent nothing/);
   expect(ms).toBeLessThan(3500);
 });
 
-test("reconnectTimeoutMs: 0 is one try, which has some seconds", async () => {
+test("reconnectTimeoutMs: 0 allows one attempt of at most 10 seconds", async () => {
   const server = new MemoryServer(made(), { items });
   const writer = await remoteWriter(() => turn().then(server.connect), { spec, reconnectTimeoutMs: 0 });
   server.break();
@@ -76,7 +76,7 @@ test("reconnectTimeoutMs: 0 is one try, which has some seconds", async () => {
   expect(ms).toBeLessThan(10_500);
 });
 
-test("a time that no timer can wait for is one that is not over", async () => {
+test("reconnectTimeoutMs may be infinite or longer than a timer can wait", async () => {
   const server = new MemoryServer(made(), { items });
   for (const reconnectTimeoutMs of [2 ** 40, Number.POSITIVE_INFINITY]) {
     const writer = await remoteWriter(() => turn().then(server.connect), { spec, reconnectTimeoutMs });
@@ -85,7 +85,7 @@ test("a time that no timer can wait for is one that is not over", async () => {
   }
 });
 
-test("what is no socket is refused by its name, and what else could be passed", async () => {
+test("remoteWriter and acceptWriter reject values that are not ports or sockets, and report the value", async () => {
   expectError(await errorFrom(remoteWriter(() => 7 as never, { spec })), TypeError, /^the result of the socket function must .*got 7/);
   expectError(await errorFrom(remoteWriter(7 as never, { spec })), TypeError, /^port must .*URL.*got 7/);
   expectError(await errorFrom(made().acceptWriter(7 as never)), TypeError, /^port must (?!.*URL).*ByteChannel.*got 7/);

@@ -51,10 +51,10 @@ async function both(calls: readonly [() => unknown, () => unknown]): Promise<voi
   expect(answers[1]).toBe(answers[0]);
 }
 
-describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
+describe.each(CHANNELS)("episodes across a %s", (channel) => {
   const pair = pairOver(channel);
 
-  test.each([...Array(scaled(20, 1)).keys()])("leaves the same bytes as beside the memory (seed %i)", async (seed) => {
+  test.each([...Array(scaled(20, 1)).keys()])("equal those of a local writer (seed %i)", async (seed) => {
     const calls = scaled(300, 150);
     const dice = diceOf(seed);
     const options = { spec, tables, seed };
@@ -111,7 +111,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
   });
 
   test.each((["nextStep", "sameStep", "disabled"] as const).flatMap((autoreset) => [...Array(scaled(8, 1)).keys()].map((seed) => [autoreset, seed] as const)))(
-    "several lanes, autoreset %s (seed %i)",
+    "equal those of a local writer with several lanes, autoreset %s (seed %i)",
     async (autoreset, seed) => {
       const dice = diceOf(seed + 100);
       const LANES = 3;
@@ -144,7 +144,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     },
   );
 
-  test("an actor that is gone has its episode cut off: the last step begins no item", async () => {
+  test("are truncated if the actor disconnects, so the last step begins no item", async () => {
     const { replay, writer, accepted, there } = await pair({ spec, tables }, { items: [{ table: "memory", nStep: 2 }] });
     const home = new Replay({ spec, tables });
     const own = home.writer({ items: [{ table: "memory", nStep: 2 }] });
@@ -161,7 +161,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     expectSame(replay, home);
   });
 
-  test("what an episode's end and blocks bring waits for the rate limiter, and comes once", async () => {
+  test("items from endEpisode and appendColumns wait for the rate limiter, and arrive once", async () => {
     const queue = { maxSize: 3, maxTimesSampled: 1, sampler: fifo(), rateLimiter: queueLimiter(3), maxPending: 3 };
     const { replay, writer } = await pair({ spec, tables: { queue } }, { items: [{ table: "queue", nStep: 3 }], maxInFlight: 7 });
     const acting = (async () => {
@@ -190,7 +190,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     expect(seen).toEqual([...Array(60).keys()]);
   });
 
-  test("more items at once than may ever come in or wait are an error, not a hang", async () => {
+  test("fail with RATE_LIMITED if more items arrive together than maxPending allows", async () => {
     const queue = { maxSize: 1, maxTimesSampled: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxPending: 1 };
     const { replay, writer, accepted } = await pair({ spec, tables: { queue } }, { items: [{ table: "queue", nStep: 3 }] });
     for (let k = 0; k < 4; k++) await writer.append(stepAt(k));
@@ -202,7 +202,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     expect(await accepted.closed).toMatchObject({ how: "failed", error: { code: "RATE_LIMITED" } });
   });
 
-  test("rules of nStep across several lanes need autoreset, which both ends are told", async () => {
+  test("rules with nStep across several lanes require autoreset", async () => {
     const error = await pair({ spec, tables }, { items: [{ table: "memory", nStep: 2 }] }, { lanes: 2 }).then(
       () => new Error("taken"),
       (reason: Error) => reason,

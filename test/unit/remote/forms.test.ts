@@ -161,7 +161,7 @@ const contents = ({ tables }: { readonly tables: object }) =>
 
 const WORLDS = [...Array(scaled(40, 3)).keys()].flatMap((seed) => CHANNELS.map((channel) => [channel, seed] as const));
 
-test.each(WORLDS)("random forms and calls over a %s give the same items as beside the memory (seed %i)", async (channel, seed) => {
+test.each(WORLDS)("random specs and calls over a %s produce the same items as a local writer (seed %i)", async (channel, seed) => {
   const dice = new Dice(seed + 1000);
   const nStep = dice.below(2) === 0;
   const transition = { observation: dice.form(), action: { dtype: "i32", shape: [] }, reward: { dtype: dice.of(["f32", "f64"]), shape: [] } } as Forms;

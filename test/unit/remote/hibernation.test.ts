@@ -9,7 +9,7 @@ const spec = { x: f32() };
 const OPTIONS = { items: [{ table: "t", length: 1 }] } as const;
 afterEach(() => void vi.useRealTimers());
 
-test.each([30_000, null])("with keepAliveMs: %s, the memory's end pings, or has no timer at all", async (keepAliveMs) => {
+test.each([30_000, null])("with keepAliveMs: %s, the accepting end pings, or has no timer if it is null", async (keepAliveMs) => {
   vi.useFakeTimers();
   const [here, there] = memoryChannels();
   const replay = new Replay({ spec, tables: { t: { maxSize: 10 } } });
@@ -32,7 +32,7 @@ test.each([30_000, null])("with keepAliveMs: %s, the memory's end pings, or has 
   expect((await accepted.closed).how).toBe("left");
 });
 
-test("an object that is made anew invites the actors of its sockets, whose sessions go on in the midst of an episode", async () => {
+test("a recreated object invites the actors of its sockets, and their sessions continue within the episode", async () => {
   const [here, there] = memoryChannels();
   const dir = memory();
   const open = (from = dir) => Replay.open({ dir: from, spec, tables: { t: { maxSize: 1000 } }, logger: null });

@@ -50,8 +50,8 @@ function columnsOf(rows: number) {
 }
 const block = (number: number, slots: number, rest: object = {}) => ({ number, slots, calls: [], columns: [], ...rest });
 
-describe("a peer that keeps to the page of the protocol", () => {
-  test("writes blocks and columns by hand", async () => {
+describe("a peer that follows the protocol page", () => {
+  test("can send hand-made blocks and columns", async () => {
     const { replay, peer, accepted, welcome } = await meet();
     expect(welcome).toMatchObject({
       keep: 32,
@@ -80,7 +80,7 @@ describe("a peer that keeps to the page of the protocol", () => {
   });
 });
 
-describe("a peer that breaks a rule", () => {
+describe("a peer that violates the protocol", () => {
   const [flags, ns, names, xs, ends] = columnsOf(1);
   const whole = [flags, ns, names, xs, ends] as never;
   const large = "é".repeat(3);
@@ -132,7 +132,7 @@ describe("a peer that breaks a rule", () => {
     ],
   ];
 
-  test.each(wrong)("%s: is closed with %i and told why, and nobody else notices", async (_, code, act, says) => {
+  test.each(wrong)("%s: is closed with %i and a reason, and other writers are unaffected", async (_, code, act, says) => {
     const { replay, own, peer, accepted } = await meet({ limits: { frameBytes: 1 << 17 } });
     const rateLimited = replay.tables.t.size;
     act(peer);
@@ -149,7 +149,7 @@ describe("a peer that breaks a rule", () => {
     expect([...replay.tables.t.sample(5, { replacement: false }).steps.n.data].slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
   });
 
-  test("more than it may send: is closed with 4004", async () => {
+  test("is closed with 4004 if it sends more steps than maxInFlight allows", async () => {
     const { peer, accepted, replay } = await meet({ maxInFlight: 4, limits: { stepsPerSecond: 1 } });
     for (let number = 1; number <= 4; number++) peer.send("block", block(number, 2), columnsOf(2) as never);
     await peer.closed;
@@ -157,7 +157,7 @@ describe("a peer that breaks a rule", () => {
     expect(large.length).toBe(3);
   });
 
-  test("text that is none is replaced or refused, by the spec", async () => {
+  test("fails with INVALID_DATA if the replacement of invalid UTF-8 exceeds maxBytes", async () => {
     const name = new Uint8Array(12);
     name.set([5, 0, 0, 0, 255, 254, 253, 252, 251]);
     const { peer, accepted } = await meet();
@@ -178,7 +178,7 @@ describe("a peer that breaks a rule", () => {
     ["leaves in another order", { leaves: [...leaves].reverse() }, "SPEC_MISMATCH"],
     ["no lanes", { lanes: 0 }, RangeError],
     ["a session that nobody knows", { resume: true }, "NOT_FOUND"],
-  ] as const)("a hello with %s is refused with 4001", async (_, fields, code) => {
+  ] as const)("a hello with %s is rejected with 4001", async (_, fields, code) => {
     const replay = made();
     const [here, there] = memoryChannels();
     const peer = new RawPeer(there);
@@ -242,13 +242,13 @@ async function played(frames: readonly Uint8Array[]): Promise<{ readonly outcome
 const OUTCOMES = ["left", "gone", "failed", "ReplayError", "RangeError", "TypeError"];
 
 describe("a recorded conversation", () => {
-  test("is whole as it is", async () => {
+  test("is accepted in full if it is unchanged", async () => {
     const frames = await recorded();
     const { outcome, replay } = await played(frames);
     expect([outcome, replay.tables.t.size]).toEqual(["left", 9]);
   });
 
-  test("cut at every byte: what came before is there, and no writer stays", async () => {
+  test("leaves no writer and no extra items if it is cut at any byte", async () => {
     const frames = await recorded();
     let all = 0;
     for (const [k, cut] of frames.entries()) {
@@ -263,7 +263,7 @@ describe("a recorded conversation", () => {
     expect(all).toBeGreaterThan(whole ? 50 : 25);
   });
 
-  test("with frames left out, doubled or in another order", async () => {
+  test("ignores repeated frames, and leaves no writer if frames are missing or reordered", async () => {
     const frames = await recorded();
     const whole = bytesOf((await played(frames)).replay);
     for (let k = 0; k < frames.length; k++) {
@@ -282,7 +282,7 @@ describe("a recorded conversation", () => {
     }
   });
 
-  test.each([...Array(scaled(40, 1)).keys()])("with bytes altered (seed %i)", async (seed) => {
+  test.each([...Array(scaled(40, 1)).keys()])("leaves no writer if bytes are altered (seed %i)", async (seed) => {
     const frames = await recorded();
     const random = new TestRandom(seed);
     for (let round = 0; round < 25; round++) {
@@ -298,12 +298,12 @@ describe("a recorded conversation", () => {
   });
 });
 
-describe("frames that are shared", () => {
+describe("shared frames", () => {
   const frames = { frames: shared("pixels", u8(8, 8), 4), n: i32() };
   const frameAt = (n: number) => new Uint8Array(64).map((_, i) => n + i);
   const stack = (n: number) => Uint8Array.from([0, 1, 2, 3].flatMap((k) => [...frameAt(n + k)]));
 
-  test("cross once, in blocks and columns, and again over another connection", async () => {
+  test("are sent once in blocks and columns, and again over a new connection", async () => {
     const options = { spec: frames, tables: { t: { maxSize: 500, sampler: fifo() } } };
     const [replay, home] = [new Replay(options), new Replay(options)];
     let bytes = 0;
@@ -339,7 +339,7 @@ describe("frames that are shared", () => {
     await writer.close();
   });
 
-  test("references to frames that never crossed are refused", async () => {
+  test("are rejected with 4002 if a reference points to a frame that was never sent", async () => {
     const replay = new Replay({ spec: frames, tables: { t: { maxSize: 500 } } });
     for (const reference of [0, 1, 2 ** 31, 2 ** 32 - 1]) {
       const [here, there] = memoryChannels();

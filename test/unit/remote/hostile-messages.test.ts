@@ -63,7 +63,7 @@ function ours(reason: unknown): void {
 describe("acceptWriter", () => {
   const hello = { reprise: "hello", version: 1, session: "0123456789abcdef0123456789abcdef", resume: false, reconnects: false, leaves, lanes: 1, receipt: 0 };
 
-  test("takes no question of another form for one", async () => {
+  test("answers a malformed hello with a welcome or a clear rejection", async () => {
     const forms = [leaves, leaves.map(({ path }) => ({ path })), [leaves[0]], "leaves"];
     for (const message of [{ reprise: "hello", version: 1 }, ...variants(hello), ...forms.map((each) => ({ ...hello, leaves: each, lanes: "1" }))]) {
       if ((message as { reprise: unknown }).reprise !== "hello") continue;
@@ -85,7 +85,7 @@ describe("acceptWriter", () => {
     }
   });
 
-  test("hears nothing in what has no channel, or is none of its messages", async () => {
+  test("ignores messages that have no channel or are not of the protocol", async () => {
     const [here, there] = ends();
     const accepted = made().acceptWriter(here);
     for (const value of VALUES) for (const message of [value, { reprise: value }, { ...hello, channel: value }]) there.postMessage(message);
@@ -134,7 +134,7 @@ describe("acceptWriter", () => {
     { ...block, base: 95 },
   ];
 
-  test("a message of another form ends its writer with an error of ours, or is taken", async () => {
+  test("accepts a malformed message, or ends its writer with a clear error", async () => {
     for (const message of wrong) {
       const { writer, channel } = await accepted();
       channel.postMessage(message);
@@ -174,7 +174,7 @@ describe("remoteWriter", () => {
     return { told, channel };
   }
 
-  test("an answer of another form is an error of ours", async () => {
+  test("accepts a malformed welcome, or rejects with a ReplayError", async () => {
     const ended = variants(welcome.ends).map((each) => ({ ...welcome, ends: each }));
     const refused = VALUES.map((each) => ({ kind: "refused", error: each }));
     for (const message of [...VALUES, ...variants(welcome), ...ended, ...refused, { ...welcome, reward: 9 }]) {
@@ -187,7 +187,7 @@ describe("remoteWriter", () => {
     }
   });
 
-  test("and so is what comes later: the next call throws it", async () => {
+  test("a malformed message after the welcome makes the next call reject with a ReplayError", async () => {
     const taken = { kind: "confirmation", number: 1, buffer: new ArrayBuffer(64) };
     for (const message of [...VALUES, ...variants(taken), { kind: "closed", error: 7 }, { kind: "closed", error: { kind: 3 } }, { kind: "flushed" }]) {
       const { told, channel } = await answered(welcome);
@@ -200,7 +200,7 @@ describe("remoteWriter", () => {
     }
   });
 
-  test("the other end's welcome is of that form", async () => {
+  test("accepts the welcome of a real Replay", async () => {
     const { writer } = await pair({ spec, tables: { t: { maxSize: 100 } } });
     await writer.append({ x: 1, y: [1, 2] });
     await writer.close();
@@ -208,7 +208,7 @@ describe("remoteWriter", () => {
 });
 
 describe("an inspector", () => {
-  test("answers of another form are errors of ours, and answers to no question are ignored", async () => {
+  test("malformed answers cause a ReplayError, and answers without a question are ignored", async () => {
     const [here, there] = ends();
     const source = portSource(
       here,
@@ -250,7 +250,7 @@ describe("an inspector", () => {
     for (const end of [here, there, port1, port2]) end.close();
   });
 
-  test("questions of another form are answered by an error of ours, or not at all", async () => {
+  test("malformed questions receive a clear error or no answer", async () => {
     const [here, there] = ends();
     serveInspector(made(), here);
     const answers: { readonly error?: { readonly kind: string; readonly message: string } }[] = [];

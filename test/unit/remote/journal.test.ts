@@ -21,8 +21,8 @@ async function journal(durability: "manual" | "always") {
 
 type Journal = OpenReplay<typeof spec, "t">;
 
-describe("an actor whose memory is a journal", () => {
-  test("finds all that was flushed at both ends after a crash, in order and without a gap", async () => {
+describe("an actor whose Replay has a journal", () => {
+  test("loses no steps in a crash after both ends have flushed, and keeps their order", async () => {
     const { dir, replay, writer } = await journal("manual");
     for (let n = 1; n <= 300; n++) {
       await writer.append({ n });
@@ -48,7 +48,7 @@ describe("an actor whose memory is a journal", () => {
   test.each([
     ["the disk is full", "IO", ({ disk }) => Object.assign(disk, { isFull: true })],
     ["the directory was opened again", "CLOSED", async ({ dir }) => void (await Replay.open({ dir, logger: null }))],
-  ] as [string, "IO" | "CLOSED", (of: Awaited<ReturnType<typeof journal>>) => unknown][])("is told that %s, at both ends", async (_, code, happens) => {
+  ] as [string, "IO" | "CLOSED", (of: Awaited<ReturnType<typeof journal>>) => unknown][])("fails at both ends if %s", async (_, code, happens) => {
     for (const call of ["append", "close"] as const) {
       const all = await journal("always");
       const { disk, replay, writer, accepted } = all;

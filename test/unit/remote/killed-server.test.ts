@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-test("a server that is killed and started again neither loses nor doubles a step that was confirmed on the disk", { timeout: 60_000 }, async () => {
+test("a server that is killed and restarted neither loses nor duplicates steps confirmed on disk", { timeout: 60_000 }, async () => {
   const script = join(import.meta.dirname, "../../soak/sockets.mjs");
   const child = spawn(process.execPath, [script, "2", "2", "4000"], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";

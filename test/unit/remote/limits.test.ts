@@ -15,7 +15,7 @@ const step = { n: new Int32Array(100) };
 test.each([
   ["steps", { stepsPerSecond: 100 }, 500],
   ["bytes", { bytesPerSecond: 50_000 }, 500],
-] as const)("so many %s per second, and no more: the actor waits", async (_, limits, steps) => {
+] as const)("a limit of %s per second makes the actor wait", async (_, limits, steps) => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 1000 } } });
   const [here, there] = memoryChannels();
   const [accepted, writer] = await Promise.all([replay.acceptWriter(here, { limits, maxInFlight: 32 }), remoteWriter(there, { spec })]);
@@ -30,7 +30,7 @@ test.each([
   await writer.close();
 });
 
-test("a step that does not fit in a frame is refused where the actor comes, and limits that are none at once", async () => {
+test("a step larger than a frame fails with UNSUPPORTED, and acceptWriter rejects invalid limits", async () => {
   const replay = new Replay({ spec: { n: i32(100_000) }, tables: {} });
   const [here, there] = memoryChannels();
   const [accepting, error] = await Promise.all([
@@ -44,7 +44,7 @@ test("a step that does not fit in a frame is refused where the actor comes, and 
   expectError(await errorFrom(replay.acceptWriter(memoryChannels()[0], { limits: { steps: 1 } as never })), TypeError, /limits has no option "steps"/);
 });
 
-test("columns larger than a frame go in pieces, with their ends, final steps and priorities", async () => {
+test("columns larger than a frame are sent in pieces, with their ends, final observations and priorities", async () => {
   const options = { spec: { observation: i32(1000), reward: i32(), action: i32() }, tables: { t: { maxSize: 1000 } }, seed: 1 };
   const [replay, home] = [new Replay(options), new Replay(options)];
   const rules = { items: [{ table: "t", nStep: 1 }] } as const;

@@ -13,7 +13,7 @@ const upTo = (n: number) => [...Array(n).keys()];
 describe.each(CHANNELS)("messages to an actor over a %s", (channel) => {
   const pair = pairOver(channel);
 
-  test("arrive in order: bytes as they are, anything else as JSON", async () => {
+  test("arrive in order, binary data as bytes and other values as JSON", async () => {
     const { accepted, writer } = await pair(options);
     const sent = [new Uint8Array([1, 2, 3]), { pause: true }, "level 2", 7, null, [1, [2]], Float32Array.of(0.5, 2), new ArrayBuffer(2)];
     for (const message of sent) expect(accepted.send(message)).toBe(undefined);
@@ -46,7 +46,7 @@ describe.each(CHANNELS)("messages to an actor over a %s", (channel) => {
     );
   });
 
-  test("are copied, so that weights may change afterwards", async () => {
+  test("are copied, so the caller may change its buffer afterwards", async () => {
     const { accepted, writer } = await pair(options);
     const weights = Float32Array.of(1, 2);
     accepted.send(weights);
@@ -58,7 +58,7 @@ describe.each(CHANNELS)("messages to an actor over a %s", (channel) => {
     for (const bytes of data) expect([...new Float32Array(bytes.slice().buffer)]).toEqual([1, 2]);
   });
 
-  test("have back-pressure: send gives a promise beyond 1 MiB, and refuses who does not await it", async () => {
+  test("have back-pressure: above 1 MiB, send returns a promise, and throws if it is not awaited", async () => {
     const { accepted, writer } = await pair(options);
     const large = new Uint8Array(300_000);
     let room: Promise<void> | undefined;
@@ -79,7 +79,7 @@ describe.each(CHANNELS)("messages to an actor over a %s", (channel) => {
     await until(() => seen === 5);
   });
 
-  test("a slow actor receives only the newest weights, and one that comes later those", async () => {
+  test("skip old weights: slow actors and later actors receive only the newest", async () => {
     const { replay, accepted, writer, there } = await pair(options);
     const seen: number[] = [];
     let go = () => {};
@@ -109,7 +109,7 @@ describe.each(CHANNELS)("messages to an actor over a %s", (channel) => {
   });
 });
 
-test("messages arrive once and in order where the connection breaks", async () => {
+test("messages arrive once and in order if the connection breaks", async () => {
   const replay = new Replay(options);
   const server = new MemoryServer(replay);
   const writer = await remoteWriter(server.connect, { spec });
@@ -134,7 +134,7 @@ test("messages arrive once and in order where the connection breaks", async () =
   await writer.close();
 });
 
-test("an error in the function is the program's, and the next message comes all the same", async () => {
+test("an error in onmessage becomes an uncaught exception, and the next message still arrives", async () => {
   const { accepted, writer } = await pairOver("channel")(options);
   const thrown: unknown[] = [];
   const listeners = process.listeners("uncaughtException");

@@ -18,7 +18,7 @@ async function met(replay: Replay, options: object = accept, lanes = 1) {
 }
 
 describe("acceptWriter with a name", () => {
-  test("leaves one open writer, however often the script is started, and makes the last items of each run", async () => {
+  test("keeps one open writer across restarts, and creates the last items of each run", async () => {
     let dir = memory();
     for (let run = 1; run <= 5; run++) {
       const said: string[] = [];
@@ -38,7 +38,7 @@ describe("acceptWriter with a name", () => {
     }
   });
 
-  test("has a name that one writer has at a time: both ends are told, and it is free when the actor has gone", async () => {
+  test("rejects a name in use at both ends, and frees it when the actor leaves", async () => {
     const replay = new Replay({ spec, tables }) as unknown as Replay;
     const { writer, accepted } = await met(replay);
     const [here, there] = ends();
@@ -51,7 +51,7 @@ describe("acceptWriter with a name", () => {
     expect(replay.writers.map(({ options }) => options.name)).toEqual(["actor"]);
   });
 
-  test("does not close a writer of this run that has the name", async () => {
+  test("rejects the name of a local writer, and does not close that writer", async () => {
     const replay = new Replay({ spec, tables }) as unknown as Replay;
     const own = replay.writer({ name: "actor" });
     const [here, there] = ends();
@@ -60,12 +60,12 @@ describe("acceptWriter with a name", () => {
     expect(replay.writers).toEqual([own]);
   });
 
-  test("refuses a name that is none before anything waits", async () => {
+  test("rejects an empty name immediately", async () => {
     const replay = new Replay({ spec, tables });
     expectError(await errorFrom(replay.acceptWriter(ends()[0], { name: "" })), RangeError, /^name must be a non-empty string, got ""/);
   });
 
-  test("of two that come at the same time one gets it, and the other is told why", async () => {
+  test("accepts one of two simultaneous actors, and rejects the other with OUT_OF_TURN", async () => {
     const replay = new Replay({ spec, tables }) as unknown as Replay;
     const ports = [ends(), ends()];
     const accepting = ports.map(([here]) => errorFrom(replay.acceptWriter(here, accept).then(() => Promise.reject(new Error("in")))));

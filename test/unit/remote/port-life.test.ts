@@ -13,7 +13,7 @@ const options = { spec, tables };
 const stepAt = (x: number) => ({ x, y: [x, x] });
 
 describe("a handshake", () => {
-  test.each(["actor", "memory"])("succeeds where the %s comes first", async (first) => {
+  test.each(["actor", "memory"])("succeeds if the %s starts first", async (first) => {
     const replay = new Replay(options);
     const [here, there] = ends();
     const come = { actor: () => remoteWriter(there, { spec }), memory: () => replay.acceptWriter(here) };
@@ -25,7 +25,7 @@ describe("a handshake", () => {
     expect(replay.writers.length).toBe(1);
   });
 
-  test("asks again where nobody listened yet, as at a Worker", async () => {
+  test("is retried if nobody listened yet, as with a Worker", async () => {
     // Messages that are posted before the listener exists are lost.
     const [a, b] = [new EventEmitter(), new EventEmitter()] as const;
     const end = (own: EventEmitter, other: EventEmitter) =>
@@ -51,7 +51,7 @@ describe("a handshake", () => {
     ["a shape", { x: i32(), y: f32(3) }, "y is f32 of shape [3] in the spec of remoteWriter, and f32 of shape [2] in the spec of the Replay"],
     ["a leaf too few", { x: i32() }, "y is missing in the spec of remoteWriter, and f32 of shape [2] in the spec of the Replay"],
     ["a leaf too many", { ...spec, z: { deep: i32() } }, "z.deep is i32 of shape [] in the spec of remoteWriter, and missing in the spec of the Replay"],
-  ])("names %s that differs, at both ends", async (_, other, says) => {
+  ])("reports %s that differs, at both ends", async (_, other, says) => {
     const replay = new Replay(options);
     const [here, there] = ends();
     const both = [replay.acceptWriter(here), remoteWriter(there, { spec: other })].map(errorFrom);
@@ -63,7 +63,7 @@ describe("a handshake", () => {
     await Promise.all([replay.acceptWriter(here), remoteWriter(there, { spec })]);
   });
 
-  test("refuses another version of the protocol, at both ends", async () => {
+  test("rejects another version of the protocol, and reports it to the sender", async () => {
     const [here, there] = ends();
     const { port1, port2 } = new MessageChannel();
     const heard = new Promise<MessageEvent>((resolve) => port1.addEventListener("message", resolve));
@@ -75,7 +75,7 @@ describe("a handshake", () => {
     port1.close();
   });
 
-  test("ends by a timeout or a signal, and leaves the port free", async () => {
+  test("ends after a timeout or a signal, and leaves the port free", async () => {
     const replay = new Replay(options);
     const [here, there] = ends();
     expectError(await errorFrom(remoteWriter(there, { spec, timeoutMs: 5 })), "TIMEOUT", /no acceptWriter answered/);
@@ -94,7 +94,7 @@ describe("a handshake", () => {
     await writer.close();
   });
 
-  test("refuses what is no port, and wrong options", async () => {
+  test("rejects values that are not ports, and invalid options", async () => {
     const replay = new Replay(options);
     const [here, there] = ends();
     expectError(await errorFrom(replay.acceptWriter({} as never)), TypeError, /port must/);
@@ -107,7 +107,7 @@ describe("a handshake", () => {
     expectError(await errorFrom(remoteWriter(there, { spec, items: [] } as never)), TypeError, /items/);
   });
 
-  test("is refused where the port has a writer already, at either end", async () => {
+  test("is rejected at either end if the port already has a writer", async () => {
     const { replay, writer, accepted, here, there } = await pair(options);
     expectError(await errorFrom(replay.acceptWriter(here)), "OUT_OF_TURN", /this port already has a writer/);
     expectError(await errorFrom(remoteWriter(there, { spec })), "OUT_OF_TURN", /this port already has a writer/);
@@ -126,7 +126,7 @@ describe("a handshake", () => {
     expect(again.steps).toBe(1);
   });
 
-  test("of two ends that do the same is refused at both", async () => {
+  test("fails at both ends if both make the same call", async () => {
     const [a, b] = ends();
     for (const error of await Promise.all([remoteWriter(a, { spec }), remoteWriter(b, { spec })].map(errorFrom)))
       expectError(error, "OUT_OF_TURN", /both sides of the port call remoteWriter/);
@@ -135,7 +135,7 @@ describe("a handshake", () => {
       expectError(error, "OUT_OF_TURN", /both sides of the port call acceptWriter/);
   });
 
-  test("leaves other messages on the port alone", async () => {
+  test("leaves other messages on the port to their listeners", async () => {
     const { writer, here, there } = await pair(options);
     const heard: unknown[] = [];
     there.addEventListener("message", ({ data }) => heard.push(data));
@@ -149,7 +149,7 @@ describe("a handshake", () => {
   });
 });
 
-test("what is no greeting is left alone, whatever it says", async () => {
+test("acceptWriter ignores malformed hellos and other messages", async () => {
   const replay = new Replay(options);
   const [here, there] = ends();
   const accepting = replay.acceptWriter(here);
@@ -165,7 +165,7 @@ test("what is no greeting is left alone, whatever it says", async () => {
 describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
   const pair = pairOver(channel);
 
-  test("close gives the memory everything, then nothing goes", async () => {
+  test("close sends all steps to the Replay, and later calls throw CLOSED", async () => {
     const { writer, accepted, replay } = await pair(options, { items: [{ table: "t", length: 2 }] });
     for (let k = 0; k < 5; k++) writer.append(stepAt(k));
     const closing = writer.close();
@@ -184,7 +184,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     expect([accepted.steps, replay.tables.t.size, replay.writers.length]).toEqual([5, 4, 0]);
   });
 
-  test("using and await using close it", async () => {
+  test("using and await using close the writer", async () => {
     const one = await pair(options);
     {
       using writer = one.writer;
@@ -199,7 +199,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     expect([one.accepted.steps, two.accepted.steps]).toEqual([1, 1]);
   });
 
-  test("an actor whose port closes is gone: its episode is cut off, what it had sent is in the memory", async () => {
+  test("closing the actor's port truncates its episode, and the steps that it sent are stored", async () => {
     const { writer, accepted, replay, there } = await pair(options, { items: [{ table: "t", length: 2 }], maxInFlight: 4 });
     for (let k = 0; k < 4; k++) writer.append(stepAt(k));
     await turn(0);
@@ -214,7 +214,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     );
   });
 
-  test("close at the memory's end ends what waits there, and the actor's calls", async () => {
+  test("close at the accepting end rejects waiting and later calls of the actor", async () => {
     const limited = { spec, tables: { q: { maxSize: 2, sampler: fifo(), rateLimiter: queueLimiter(2), maxPending: 0 } } };
     const { writer, accepted, replay } = await pair(limited, { items: [{ table: "q", length: 1 }], maxInFlight: 4 });
     for (let k = 0; k < 5; k++) await writer.append(stepAt(k));
@@ -227,7 +227,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     expect([replay.tables.q.size, replay.writers.length]).toEqual([2, 0]);
   });
 
-  test("a Replay that is disposed of waits for no actor any more", async () => {
+  test("dispose of the Replay rejects a waiting acceptWriter and frees the port", async () => {
     const replay = new Replay(options);
     const [here, there] = ends();
     const accepting = errorFrom(replay.acceptWriter(here));
@@ -241,7 +241,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     expect(accepted.steps).toBe(1);
   });
 
-  test("a Replay that is disposed of lets its actors go", async () => {
+  test("dispose of the Replay closes its actors", async () => {
     const { writer, accepted, replay } = await pair(options);
     await writer.append(stepAt(1));
     await writer.flush();
@@ -255,7 +255,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     );
   });
 
-  test("an actor that leaves while a rate limiter holds it back waits for its steps, or no longer than it says", async () => {
+  test("close waits for steps that a rate limiter blocks, but at most timeoutMs", async () => {
     const limited = { spec, tables: { q: { maxSize: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxTimesSampled: 1, maxPending: 0 } } };
     const { writer, accepted, replay } = await pair(limited, { items: [{ table: "q", length: 1 }] });
     for (let k = 0; k < 3; k++) writer.append(stepAt(k));

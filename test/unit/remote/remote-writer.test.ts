@@ -13,7 +13,7 @@ const stepAt = (k: number) => ({ observation: [k, k + 0.5, -k], action: k, rewar
 describe.each(CHANNELS)("a writer across a %s", (channel) => {
   const pair = pairOver(channel);
 
-  test("writes steps by the rules of the accepting end", async () => {
+  test("writes steps with the rules of the accepting end", async () => {
     const { replay, writer, accepted } = await pair({ spec, tables }, { items: [{ table: "t", length: 2 }] });
     for (let k = 0; k < 10; k++) expect(writer.append(stepAt(k))).toBe(undefined);
     expect([writer.length, writer.episodeSteps, writer.inFlight]).toEqual([10, 10, 10]);
@@ -26,7 +26,7 @@ describe.each(CHANNELS)("a writer across a %s", (channel) => {
     expect(replay.writers.length).toBe(0);
   });
 
-  test("leaves the same bytes as a local writer that is given the same", async () => {
+  test("stores the same bytes as a local writer with the same calls", async () => {
     const wide = {
       a: { flag: bool(), big: i64(2) },
       frames: shared("pixels", u8(4, 4), 3),
@@ -68,7 +68,7 @@ describe.each(CHANNELS)("a writer across a %s", (channel) => {
     expect(bytesOf(replay).equals(bytesOf(local))).toBe(true);
   });
 
-  test("takes the steps of several lanes at once, and ends them apart", async () => {
+  test("writes the steps of several lanes together, and ends lanes separately", async () => {
     const options = { spec, tables, seed: 1 };
     const rules = { items: [{ table: "t" as const, length: 2 }] };
     const { replay, writer } = await pair(options, rules, { lanes: 3 });
@@ -91,7 +91,7 @@ describe.each(CHANNELS)("a writer across a %s", (channel) => {
     expect(bytesOf(replay).equals(bytesOf(local))).toBe(true);
   });
 
-  test("takes a step that is staged", async () => {
+  test("appends staged steps", async () => {
     const { replay, writer } = await pair({ spec, tables }, { items: [{ table: "t", length: 1 }] });
     const { staged } = writer;
     for (let k = 0; k < 3; k++) {
@@ -105,14 +105,14 @@ describe.each(CHANNELS)("a writer across a %s", (channel) => {
     expect([...steps.action.data].sort()).toEqual([-1, -2, 0]);
   });
 
-  test("sends what there is when the actor waits for something else", async () => {
+  test("sends its steps when the actor waits for something else", async () => {
     const { accepted, writer } = await pair({ spec, tables });
     for (let k = 0; k < 3; k++) writer.append(stepAt(k));
     await until(() => writer.inFlight === 0);
     expect(accepted.steps).toBe(3);
   });
 
-  test("refuses what a local writer refuses, by the same errors, and goes on", async () => {
+  test("throws the same errors as a local writer, and then continues", async () => {
     const { replay, writer, accepted } = await pair({ spec, tables: { t: { maxSize: 9 } } }, { items: [{ table: "t", length: 2 }] });
     const local = new Replay({ spec, tables: { t: { maxSize: 9 } } });
     const own = local.writer({ items: [{ table: "t", length: 2 }] });
@@ -152,7 +152,7 @@ describe.each(CHANNELS)("a writer across a %s", (channel) => {
     expect([replay.tables.t.size, accepted.steps]).toEqual([1, 2]);
   });
 
-  test("is told what only the memory can refuse: every later call throws it, and the writer is closed there", async () => {
+  test("is closed by errors that only the Replay detects, and every later call throws them", async () => {
     const { writer, accepted, replay } = await pair({ spec, tables: { t: { maxSize: 9, sampler: prioritized(2) } } });
     await writer.append(stepAt(0));
     writer.createItem("t", { length: 1, priority: 1e300 });
@@ -171,7 +171,7 @@ describe.each(CHANNELS)("a writer across a %s", (channel) => {
 describe.each(some(CHANNELS, 1))("back-pressure over a %s", (channel) => {
   const pair = pairOver(channel);
 
-  test("append gives a promise where maxInFlight steps are on their way, and refuses who does not await it", async () => {
+  test("append returns a promise at maxInFlight steps, and throws if it is not awaited", async () => {
     const { writer, accepted } = await pair({ spec, tables }, { maxInFlight: 8 });
     for (let k = 0; k < 7; k++) expect(writer.append(stepAt(k))).toBe(undefined);
     const room = writer.append(stepAt(7));
@@ -195,7 +195,7 @@ describe.each(some(CHANNELS, 1))("back-pressure over a %s", (channel) => {
     expect(accepted.steps).toBe(100);
   });
 
-  test("an episode may end though maxInFlight steps are on their way", async () => {
+  test("endEpisode is accepted while maxInFlight steps are in flight", async () => {
     const { writer } = await pair({ spec, tables }, { maxInFlight: 2 });
     writer.append(stepAt(0));
     const room = writer.append(stepAt(1));
@@ -210,7 +210,7 @@ describe.each(some(CHANNELS, 1))("back-pressure over a %s", (channel) => {
     [0, 40],
     [5, 40],
     [1023, 40],
-  ])("what a rate limiter holds back waits, and none of it is lost (maxPending %i, maxInFlight %i)", async (maxPending, maxInFlight) => {
+  ])("items that a rate limiter blocks wait, and none is lost (maxPending %i, maxInFlight %i)", async (maxPending, maxInFlight) => {
     const options = { spec, tables: { q: { maxSize: 4, maxPending, rateLimiter: queueLimiter(4), maxTimesSampled: 1, sampler: { kind: "fifo" } as never } } };
     const { writer, accepted, replay } = await pair(options, { items: [{ table: "q", length: 1 }], maxInFlight });
     const seen: number[] = [];
@@ -237,7 +237,7 @@ describe.each(some(CHANNELS, 1))("back-pressure over a %s", (channel) => {
   test.each([
     ["createItem", []],
     ["a rule", [{ table: "quick", length: 1 }] as const],
-  ])("goes on where the table of %s has room, whatever waits for another one", async (_, rules) => {
+  ])("continues if the table of %s has room while another table blocks", async (_, rules) => {
     const queue = (maxPending: number) => ({ maxSize: 2, maxTimesSampled: 1, sampler: fifo(), rateLimiter: queueLimiter(2), maxPending });
     const items = [{ table: "slow", length: 1 }, ...rules] as const;
     const { writer, replay } = await pair({ spec, tables: { slow: queue(1000), quick: queue(4) } }, { items });
@@ -252,7 +252,7 @@ describe.each(some(CHANNELS, 1))("back-pressure over a %s", (channel) => {
     expect(replay.tables.slow.stats().pending).toBe(28);
   });
 
-  test("flush waits for items that wait, until its time is over or its signal says so", async () => {
+  test("flush waits for waiting items until its timeout or signal", async () => {
     const options = { spec, tables: { q: { maxSize: 4, rateLimiter: queueLimiter(1), maxTimesSampled: 1 } } };
     const { writer, replay } = await pair(options, { items: [{ table: "q", length: 1 }] });
     for (let k = 0; k < 2; k++) writer.append(stepAt(k));
@@ -265,7 +265,7 @@ describe.each(some(CHANNELS, 1))("back-pressure over a %s", (channel) => {
   });
 });
 
-test("over a port, buffers come back and are used again: what is on its way is all that they take", async () => {
+test("over a port, a writer reuses returned buffers and allocates only a few", async () => {
   const { writer } = await pair({ spec, tables: { t: { maxSize: 100, rateLimiter: minSize(1) } } }, { items: [{ table: "t", length: 1 }], maxInFlight: 64 });
   const Real = ArrayBuffer;
   let count = 0;

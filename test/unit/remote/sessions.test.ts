@@ -31,7 +31,7 @@ function stepsOf(replay: unknown): number[] {
 const upTo = (n: number) => [...Array(n).keys()];
 
 describe("an actor whose socket breaks", () => {
-  test.each([...Array(scaled(30, 1)).keys()])("goes on, and each step arrives once and in order (seed %i)", async (seed) => {
+  test.each([...Array(scaled(30, 1)).keys()])("continues, and each step arrives once and in order (seed %i)", async (seed) => {
     const random = new TestRandom(seed);
     const replay = made();
     const server = new MemoryServer(replay, { items, maxInFlight: 1 + random.below(60) });
@@ -74,7 +74,7 @@ describe("an actor whose socket breaks", () => {
     expect([server.accepted[0]?.steps, replay.writers.length]).toEqual([steps, 0]);
   });
 
-  test("sends its calls of flush again, and none of them counts twice", async () => {
+  test("sends pending flush calls again, and none of them counts twice", async () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxTimesSampled: 1, maxPending: 5 } } });
     const server = new MemoryServer(replay, { items });
     const writer = await remoteWriter(server.connect, { spec });
@@ -96,7 +96,7 @@ describe("an actor whose socket breaks", () => {
     expect(await server.accepted[0]?.closed).toEqual({ how: "left" });
   });
 
-  test("finds its episode open, and its items are those of a writer that never left", async () => {
+  test("continues its open episode, with the same items as a local writer", async () => {
     const [replay, home] = [made(), made()];
     const rules = { items: [{ table: "t", nStep: 3 }] };
     const options = { spec: { observation: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 1000, sampler: fifo() } } };
@@ -122,7 +122,7 @@ describe("an actor whose socket breaks", () => {
     await writer.close();
   });
 
-  test("waits without a connection, for no more than maxInFlight steps", async () => {
+  test("waits without a connection for at most maxInFlight steps", async () => {
     const replay = made();
     const server = new MemoryServer(replay, { items, maxInFlight: 8 });
     const writer = await remoteWriter(server.connect, { spec });
@@ -145,7 +145,7 @@ describe("an actor whose socket breaks", () => {
     await writer.close();
   });
 
-  test('fails its calls with whileOffline: "fail", and goes on with a connection', async () => {
+  test('fails its calls with whileOffline: "fail", and continues after it reconnects', async () => {
     const replay = made();
     const server = new MemoryServer(replay, { items, maxInFlight: 4 });
     const writer = await remoteWriter(server.connect, { spec, whileOffline: "fail" });
@@ -165,7 +165,7 @@ describe("an actor whose socket breaks", () => {
     expect(stepsOf(replay)).toEqual(upTo(5));
   });
 
-  test("is given up after reconnectTimeoutMs, and is told so", async () => {
+  test("fails with CLOSED after reconnectTimeoutMs", async () => {
     const server = new MemoryServer(made(), { items });
     const writer = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 3000 });
     writer.append(stepAt(0));
@@ -181,7 +181,7 @@ describe("an actor whose socket breaks", () => {
     expectError(await errorFrom(remoteWriter(server.connect, { spec, timeoutMs: 300 })), "TIMEOUT");
   });
 
-  test("that only had a socket is gone with it", async () => {
+  test("is gone if it cannot reconnect", async () => {
     const replay = made();
     const [here, there] = memoryChannels();
     const [accepted, writer] = await Promise.all([replay.acceptWriter(here, { items }), remoteWriter(there, { spec })]);
@@ -196,7 +196,7 @@ describe("an actor whose socket breaks", () => {
     );
   });
 
-  test("is gone where it does not come again within sessionTtlMs; then its session is not known", async () => {
+  test("is gone after sessionTtlMs, and its session is then unknown", async () => {
     const replay = made();
     const server = new MemoryServer(replay, { items, sessionTtlMs: 500 });
     const writer = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 20_000 });
@@ -212,7 +212,7 @@ describe("an actor whose socket breaks", () => {
     expectError(await errorFrom(writer.flush()), "NOT_FOUND", /does not know the session of this writer/);
   });
 
-  test("is told that a memory without a journal was started again", async () => {
+  test("receives NOT_FOUND if a Replay without a journal was restarted", async () => {
     const server = new MemoryServer(made(), { items });
     const writer = await remoteWriter(server.connect, { spec });
     await writer.append(stepAt(0));
@@ -221,7 +221,7 @@ describe("an actor whose socket breaks", () => {
     expectError(await errorFrom(writer.flush()), "NOT_FOUND", /The Replay was restarted/);
   });
 
-  test("resumes on the same socket where the memory's end asks: a Durable Object that was evicted", async () => {
+  test("resumes on the same socket if the accepting end was recreated, as an evicted Durable Object", async () => {
     const dir = memory();
     const open = { spec, tables, dir, durability: "manual", logger: null } as const;
     const options = { items, confirm: "disk", name: "actor" } as const;
@@ -245,10 +245,10 @@ describe("an actor whose socket breaks", () => {
   });
 });
 
-describe("two peers with one name", () => {
+describe("two actors with the same name", () => {
   const accept = { items, name: "actor" };
 
-  test("the second one is refused while the first one lives", async () => {
+  test("the second actor is rejected while the first one is connected", async () => {
     const server = new MemoryServer(made(), accept);
     const writer = await remoteWriter(server.connect, { spec });
     await writer.append(stepAt(0));
@@ -258,7 +258,7 @@ describe("two peers with one name", () => {
     expect(stepsOf(server.replay)).toEqual([0, 1]);
   });
 
-  test("it takes the place of one whose socket is broken", async () => {
+  test("the second actor replaces a first one with a broken socket", async () => {
     const server = new MemoryServer(made(), accept);
     let isCut = false;
     const connect = () => {
@@ -281,7 +281,7 @@ describe("two peers with one name", () => {
     await other.close();
   });
 
-  test("one that comes again replaces its own dead socket", async () => {
+  test("a returning actor replaces its own dead socket", async () => {
     const server = new MemoryServer(made(), accept);
     const writer = await remoteWriter(server.connect, { spec });
     await writer.append(stepAt(0));
@@ -298,7 +298,7 @@ describe("two peers with one name", () => {
     await writer.close();
   });
 
-  test("a session is nobody else's", async () => {
+  test("an actor with another name cannot resume a session", async () => {
     const replay = made();
     const [here, there] = memoryChannels();
     const sent: Uint8Array[] = [];
@@ -317,10 +317,10 @@ describe("two peers with one name", () => {
   });
 });
 
-describe("silence", () => {
+describe("silent connections", () => {
   const keepAlive = { keepAliveMs: 200, keepAliveTimeoutMs: 100 };
 
-  test("pings keep a quiet connection", async () => {
+  test("pings keep a quiet connection open", async () => {
     const server = new MemoryServer(made(), { items, ...keepAlive });
     const writer = await remoteWriter(server.connect, { spec });
     await new Promise((resolve) => setTimeout(resolve, 3000));
@@ -328,7 +328,7 @@ describe("silence", () => {
     await writer.close();
   });
 
-  test("a half-open connection is found at both ends, and replaced", async () => {
+  test("a half-open connection is detected at both ends and replaced", async () => {
     const replay = made();
     const server = new MemoryServer(replay, { items, ...keepAlive });
     const writer = await remoteWriter(server.connect, { spec });
@@ -343,7 +343,7 @@ describe("silence", () => {
     await writer.close();
   });
 
-  test("who says no hello is closed", async () => {
+  test("a peer that sends no hello is closed", async () => {
     const replay = made();
     const [here, there] = memoryChannels();
     there.receive({ message: () => {}, close: () => {} });
@@ -358,12 +358,12 @@ describe("silence", () => {
 describe('confirm: "disk"', () => {
   const open = { spec, tables, logger: null } as const;
 
-  test("needs a journal", async () => {
+  test("requires a journal", async () => {
     expectError(await errorFrom(made().acceptWriter(memoryChannels()[0], { confirm: "disk" })), "UNSUPPORTED", /Replay.open/);
     expectError(await errorFrom(made().acceptWriter(memoryChannels()[0], { confirm: "tape" as never })), RangeError, /confirm/);
   });
 
-  test.each([...Array(scaled(20, 1)).keys()])("neither loses nor doubles a step where the memory's end crashes (seed %i)", async (seed) => {
+  test.each([...Array(scaled(20, 1)).keys()])("neither loses nor duplicates steps if the accepting end crashes (seed %i)", async (seed) => {
     const random = new TestRandom(seed);
     // The process dies before one of its disk calls, possibly in the middle of a block, and some of the unsynced bytes remain.
     let operations = 1e9;
@@ -418,7 +418,7 @@ describe('confirm: "disk"', () => {
     expect(replay.writers.length).toBe(0);
   });
 
-  test("a farewell that was lost in a crash is given again", async () => {
+  test("a goodbye whose answer was lost in a crash is answered again", async () => {
     let dir = memory();
     const server = new MemoryServer(await Replay.open({ ...open, dir, durability: "manual" }), { items, confirm: "disk" });
     const writer = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 600_000 });

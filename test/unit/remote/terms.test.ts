@@ -43,7 +43,7 @@ async function greet(replay: unknown, options: object, fields: object = {}) {
 }
 
 describe("limits", () => {
-  test("an actor with more lanes than limits.lanes is refused, and nothing is made for it", async () => {
+  test("an actor with more lanes than limits.lanes is rejected without using memory", async () => {
     const replay = made();
     const options = { autoreset: "sameStep" };
     const before = replay.stats().bytes.used;
@@ -57,7 +57,7 @@ describe("limits", () => {
       expectError(await errorFrom(replay.acceptWriter(memoryChannels()[0], { limits: { lanes } })), lanes === 1.5 ? TypeError : RangeError, /^limits\.lanes/);
   });
 
-  test("a session beyond limits.sessions is refused; those that are there come again, and one that has ended leaves its place", async () => {
+  test("a session beyond limits.sessions is rejected until the place of an ended session is free", async () => {
     const replay = made();
     const options = { items, limits: { sessions: 2 }, sessionTtlMs: 5000 };
     const server = new MemoryServer(replay, options);
@@ -81,7 +81,7 @@ describe("limits", () => {
     expect((await (await greet(replay, options)).accepting).connected).toBe(true);
   });
 
-  test("a session of an earlier run counts, and its actor comes in all the same; so does who takes the name of a broken one", async () => {
+  test("a session of an earlier run counts, and a returning or replacing actor is still accepted", async () => {
     let dir = memory();
     const open = { spec, tables, durability: "manual", logger: null } as const;
     const options = { items, confirm: "disk", limits: { sessions: 1 } } as const;
@@ -105,8 +105,8 @@ describe("limits", () => {
   });
 });
 
-describe("a session that goes on", () => {
-  test("is held to the limits of the call that takes its socket", async () => {
+describe("a session that continues", () => {
+  test("obeys the limits of the call that accepts its new socket", async () => {
     const replay = made();
     const first = await greet(replay, { items, maxInFlight: 1000, limits: { stepsPerSecond: 1 } });
     const accepted = await first.accepting;
@@ -121,7 +121,7 @@ describe("a session that goes on", () => {
     expect([peer.code, (await accepted.closed).how]).toEqual([4004, "failed"]);
   });
 
-  test("and is not held to older ones", async () => {
+  test("does not obey the limits of earlier calls", async () => {
     const replay = made();
     const first = await greet(replay, { items, limits: { stepsPerSecond: 1, inFlightBytes: 500 } });
     const accepted = await first.accepting;
@@ -138,7 +138,7 @@ describe("a session that goes on", () => {
   const open = { spec, tables, durability: "manual", logger: null } as const;
 
   test.each(["in the same run", "in a later run"])(
-    'leaves no record that a restart would find, where it is confirm: "memory" after "disk" %s',
+    'is not restored after a restart if its confirm: "disk" became "memory" %s',
     async (when) => {
       let dir = memory();
       const server = new MemoryServer(await Replay.open({ ...open, dir }), {});
@@ -168,7 +168,7 @@ describe("a session that goes on", () => {
     },
   );
 
-  test('is found after a restart, where it is confirm: "disk" after "memory" and has a name; without one it is refused', async () => {
+  test('is restored after a restart if confirm: "memory" became "disk" and it has a name', async () => {
     let dir = memory();
     const server = new MemoryServer(await Replay.open({ ...open, dir }), {});
     const writable = server as { options: object };
@@ -195,7 +195,7 @@ describe("a session that goes on", () => {
     expectError(await errorFrom(nameless.flush()), "UNSUPPORTED", /has no name that identifies it after a restart/);
   });
 
-  test("knows tables as its first welcome named them, whatever the next call says of the writer", async () => {
+  test("keeps the table names of its first welcome, even if the next call changes the rules", async () => {
     const server = new MemoryServer(made(), { items });
     const writer = await remoteWriter(server.connect, { spec });
     (server as { options: object }).options = { items: [], keep: 77, maxInFlight: 5 };
@@ -207,8 +207,8 @@ describe("a session that goes on", () => {
   });
 });
 
-describe("a hello of another session on a channel that has one", () => {
-  test("breaks the protocol, once the channel has a writer", async () => {
+describe("a hello of another session on a channel with a session", () => {
+  test("violates the protocol after the writer is accepted", async () => {
     const replay = made();
     const { peer, accepting } = await greet(replay, { items });
     const accepted = await accepting;
@@ -222,7 +222,7 @@ describe("a hello of another session on a channel that has one", () => {
     expectError(error as Error, "CORRUPT", /a hello of another session/);
   });
 
-  test("and before: while the first one waits for the disk", async () => {
+  test("violates the protocol while the first session waits for the disk", async () => {
     const replay = await Replay.open({ spec, tables, dir: memory(), durability: "manual", logger: null });
     const { peer, accepting } = await greet(replay, { items, confirm: "disk", sessionTtlMs: 100 });
     peer.send("hello", { ...hello, session: "anotherSession01234567" });

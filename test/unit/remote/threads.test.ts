@@ -32,7 +32,7 @@ function perActor(actors: ArrayLike<number>, ns: ArrayLike<number>): Map<number,
 }
 
 describe("actors in threads", () => {
-  test("4 actors of many steps each: nothing is lost, nothing is there twice, each one's order is kept", async () => {
+  test("4 actors store many steps each, once and in order", async () => {
     const [ACTORS, STEPS] = [4, scaled(10_000, 500)];
     const replay = new Replay({ spec, tables: { t: { maxSize: ACTORS * STEPS, rateLimiter: minSize(1), sampler: fifo() }, items: { maxSize: 10 } } });
     const workers = Array.from({ length: ACTORS }, (_, actor) => start({ actor, steps: STEPS, episode: 77 }));
@@ -50,7 +50,7 @@ describe("actors in threads", () => {
     await Promise.all(exits);
   });
 
-  test.runIf(whole)("a queue that is sampled slowly holds them back: each item comes once", async () => {
+  test.runIf(whole)("a slowly sampled queue blocks the actors, and each item arrives once", async () => {
     const STEPS = scaled(700, 100);
     const queue = { maxSize: 16, maxTimesSampled: 1, sampler: fifo(), rateLimiter: queueLimiter(16), maxPending: 8 };
     const replay = new Replay({ spec, tables: { queue } });
@@ -66,7 +66,7 @@ describe("actors in threads", () => {
     for (const each of await Promise.all(accepted)) expect((await each.closed).how).toBe("left");
   });
 
-  test("items with priorities travel with the steps", async () => {
+  test("items with priorities arrive with their steps", async () => {
     const replay = new Replay({ spec, tables: { items: { maxSize: 1000, sampler: fifo() } } });
     const accepted = await replay.acceptWriter(start({ actor: 1, steps: 300, items: true }), { maxInFlight: 40 });
     await accepted.closed;
@@ -74,7 +74,7 @@ describe("actors in threads", () => {
     expect([...batch.info.priorities]).toEqual(Array.from({ length: 300 }, (_, n) => n + 1));
   });
 
-  test("an actor that is killed is gone: its steps up to there are in the memory, without a gap", async () => {
+  test("an actor that is killed is gone, and its steps so far are stored without gaps", async () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 100_000, sampler: fifo() } } });
     const worker = start({ actor: 1, steps: 1e9, wait: true });
     const accepted = await replay.acceptWriter(worker, { items: [{ table: "t", length: 1 }] });
@@ -86,7 +86,7 @@ describe("actors in threads", () => {
     expect(replay.writers.length).toBe(0);
   });
 
-  test("an actor that ends without a word is gone, and had sent all that it could", async () => {
+  test("an actor that ends without close is gone, and all its steps are stored", async () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 100_000 } } });
     const worker = start({ actor: 1, steps: 5000, leaves: "silently" });
     const accepted = await replay.acceptWriter(worker, { items: [{ table: "t", length: 1 }] });
@@ -94,7 +94,7 @@ describe("actors in threads", () => {
     expect(accepted.steps).toBe(5000);
   });
 
-  test("a worker that ends before it asks is told to who accepts, and so is a wrong spec", async () => {
+  test("acceptWriter rejects if the worker ends first, or has another spec", async () => {
     const replay = new Replay({ spec, tables: {} });
     const silent = new Worker("", { eval: true });
     expectError(await errorFrom(replay.acceptWriter(silent)), "CLOSED", /its worker has ended/);
@@ -107,7 +107,7 @@ describe("actors in threads", () => {
     );
   });
 
-  test("a port of its own goes to a worker as well", async () => {
+  test("a separate MessagePort works with a worker", async () => {
     const { port1, port2 } = new MessageChannel();
     const code = `
       const { workerData: { port } } = require("node:worker_threads");

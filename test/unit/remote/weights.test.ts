@@ -21,7 +21,7 @@ function part(heading: string, after: string, names: readonly string[]): (...val
 }
 
 describe.each(CHANNELS)("weights over a %s", (channel) => {
-  test("of TensorFlow.js are those of the learner's model", async () => {
+  test("of TensorFlow.js equal those of the learner's model", async () => {
     const { tf } = await import("../../support/tfjs.mjs");
     const { replay, writer } = await pairOver(channel)(options);
     /** Returns a model with layers that only supports getWeights and setWeights. */
@@ -50,7 +50,7 @@ describe.each(CHANNELS)("weights over a %s", (channel) => {
     await writer.close();
   });
 
-  test("of ONNX are the file's bytes, in a buffer of their own", async () => {
+  test("of ONNX equal the bytes of the file, in a separate buffer", async () => {
     const { replay, writer } = await pairOver(channel)(options);
     const file = Uint8Array.from({ length: 70_001 }, (_, i) => i * 7);
     const created: Uint8Array[] = [];

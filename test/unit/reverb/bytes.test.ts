@@ -28,7 +28,7 @@ function reader(bytes: Uint8Array): BytesReader {
 }
 
 describe("numbers", () => {
-  it("uint64, of all lengths", () => {
+  it("writes and reads uint64 of all lengths", () => {
     fc.assert(
       fc.property(uint64, fc.integer({ min: 1, max: 5000 }), (value, field) => {
         const bytes = written((writer) => writer.uint64(field, value));
@@ -40,7 +40,7 @@ describe("numbers", () => {
     );
   });
 
-  it("int32, also negative ones, whose upper half says no more", () => {
+  it("writes and reads int32, including negative numbers", () => {
     fc.assert(
       fc.property(int32, (value) => {
         const bytes = written((writer) => writer.int32(3, value));
@@ -55,7 +55,7 @@ describe("numbers", () => {
     );
   });
 
-  it("int64 as numbers", () => {
+  it("writes and reads int64 as numbers", () => {
     fc.assert(
       fc.property(whole, (value) => {
         const bytes = written((writer) => writer.int64(3, value));
@@ -70,7 +70,7 @@ describe("numbers", () => {
     );
   });
 
-  it("doubles, also those that equal their opposite", () => {
+  it("writes and reads doubles, including -0", () => {
     fc.assert(
       fc.property(fc.oneof(fc.double(), fc.constant(-0)), (value) => {
         const bytes = written((writer) => writer.double(5, value));
@@ -86,7 +86,7 @@ describe("numbers", () => {
   });
 });
 
-it("texts", () => {
+it("writes and reads strings", () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), (value) => {
       const bytes = written((writer) => writer.string(2, value));
@@ -102,7 +102,7 @@ it("texts", () => {
   );
 });
 
-it("packed lists, nests, bytes, and room before the message", () => {
+it("writes packed lists, messages and bytes, with space before the message", () => {
   fc.assert(
     fc.property(fc.array(uint64), fc.uint8Array({ maxLength: 300 }), (values, content) => {
       const writer = new BytesWriter(1);
@@ -124,7 +124,7 @@ it("packed lists, nests, bytes, and room before the message", () => {
   );
 });
 
-describe("what is no message", () => {
+describe("malformed messages throw CORRUPT", () => {
   const refused = (bytes: readonly number[], read: (reader: BytesReader) => unknown, why: string) => () =>
     expect(() => read(new BytesReader(Uint8Array.from(bytes), "Message"))).toThrow(
       expect.objectContaining({ code: "CORRUPT", message: expect.stringContaining(why) }),
@@ -132,7 +132,7 @@ describe("what is no message", () => {
   const field = (read: (reader: BytesReader) => unknown) => (at: BytesReader) => [at.tag(), read(at)];
 
   it(
-    "a number without an end",
+    "a number that is cut off",
     refused(
       [0x08, 0x80],
       field((at) => at.int32()),
@@ -156,7 +156,7 @@ describe("what is no message", () => {
     ),
   );
   it(
-    "a length beyond the end",
+    "a length beyond the end of the message",
     refused(
       [0x0a, 0x05, 1],
       field((at) => at.bytes()),
@@ -164,7 +164,7 @@ describe("what is no message", () => {
     ),
   );
   it(
-    "a length beyond the nest's end",
+    "a length beyond the end of the nested message",
     refused(
       [0x0a, 0x02, 0x0a, 0x05, 1, 2, 3, 4, 5],
       field((at) => [at.enter(), at.tag(), at.bytes()]),
@@ -184,7 +184,7 @@ describe("what is no message", () => {
     ),
   );
   it(
-    "half a double",
+    "a double that is cut off",
     refused(
       [0x09, 1, 2, 3, 4, 5],
       field((at) => at.double()),
@@ -201,7 +201,7 @@ describe("what is no message", () => {
   );
 });
 
-it("passes over fields of every way", () => {
+it("skips unknown fields of every wire type", () => {
   const twin = new BinaryWriter()
     .tag(90, WireType.Varint)
     .uint64(2n ** 64n - 1n)

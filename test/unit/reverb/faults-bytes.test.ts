@@ -81,8 +81,8 @@ async function lengths(port: number): Promise<readonly [number, number]> {
   return [back, there];
 }
 
-describe("at every place of a conversation", () => {
-  it.each(["cut", "silent"])("%s: it goes on over another connection", async (kind) => {
+describe("a fault at every place of a conversation", () => {
+  it.each(["cut", "silent"])("%s: the client continues over another connection", async (kind) => {
     const twin = new ReverbTwin("count");
     const { port } = await serve(twin);
     const ends = await lengths(port);
@@ -113,7 +113,7 @@ describe("at every place of a conversation", () => {
     expect(twin.wrong).toEqual([]);
   });
 
-  it("a byte changed: an error with the address, a timeout, or nothing that matters", async () => {
+  it("a changed byte causes an error with the address, a timeout or nothing, but no duplicates", async () => {
     const twin = new ReverbTwin("count");
     const { port } = await serve(twin);
     const [length] = await lengths(port);
@@ -156,7 +156,7 @@ describe("at every place of a conversation", () => {
 });
 
 describe("messages", () => {
-  it.each(["ServerInfo", "InsertStream", "SampleStream"])("every bit of an answer to %s changed, and every end cut off", async (method) => {
+  it.each(["ServerInfo", "InsertStream", "SampleStream"])("a changed or truncated answer to %s succeeds, or fails with the address", async (method) => {
     const twin = new ReverbTwin("t");
     let change = (bytes: Uint8Array) => bytes;
     twin.answer = (call, bytes, of) => {
@@ -243,7 +243,7 @@ describe("messages", () => {
         }),
     ],
     ["no protobuf at all", () => Uint8Array.of(0xff, 0xfe, 0xfd)],
-  ])("a sample with %s is CORRUPT, and says who sent it", async (_, bytes) => {
+  ])("a sample with %s fails with CORRUPT, and the error contains the address", async (_, bytes) => {
     const twin = new ReverbTwin("t");
     twin.answer = (call, honest, method) => call.send(method === "SampleStream" ? bytes() : honest);
     const { address } = await serve(twin);
@@ -257,7 +257,7 @@ describe("messages", () => {
     });
   });
 
-  it("an item that unpacks to more than maxMessageBytes is OUT_OF_MEMORY by its column, and the sampler goes on", async () => {
+  it("an item that unpacks beyond maxMessageBytes fails with OUT_OF_MEMORY, and the sampler continues", async () => {
     const twin = new ReverbTwin("t");
     const { address } = await serve(twin);
     const one = client(address, { maxMessageBytes: 2 ** 20 });
@@ -284,7 +284,7 @@ describe("messages", () => {
     sampler.close();
   });
 
-  it("a signature that is nested without end, a confirmation that is none, a message beyond the limit", async () => {
+  it("endless signatures, malformed confirmations and oversized messages cause clear errors", async () => {
     const twin = new ReverbTwin("t");
     let answer = (bytes: Uint8Array, _: string) => bytes;
     twin.answer = (call, bytes, method) => call.send(answer(bytes, method));

@@ -58,7 +58,7 @@ const caught = (promise: unknown): Promise<unknown> =>
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("a server that is silent", () => {
-  it("takes the connection and never says a word: an error after connectTimeoutMs", async () => {
+  it("fails with an error after connectTimeoutMs if it never answers", async () => {
     const address = await listen(() => {});
     const { insert, serverInfo } = {
       insert: client(address, { connectTimeoutMs: 60, reconnectTimeoutMs: 0 }),
@@ -68,7 +68,7 @@ describe("a server that is silent", () => {
       expect(told(error, address).message).toContain("HTTP/2 within 60 ms");
   });
 
-  it("and with a shorter timeout or a signal, after these", async () => {
+  it("fails earlier with a shorter timeout or a signal", async () => {
     const address = await listen(() => {});
     const one = client(address);
     expect(told(await caught(one.insert({ act: 1 }, { t: 1 }, { timeoutMs: 40 })), address)).toMatchObject({ code: "TIMEOUT" });
@@ -83,7 +83,7 @@ describe("a server that is silent", () => {
     expect(await sent).toMatchObject({ code: "CLOSED" });
   });
 
-  it("falls silent in the middle: a ping finds out, and what was on its way goes over another connection", async () => {
+  it("is detected with a ping, and pending items are sent over another connection", async () => {
     const twin = new ReverbTwin("t");
     const server = await serve(twin.handler);
     let isSilent = false;
@@ -97,7 +97,7 @@ describe("a server that is silent", () => {
     expect(between.connections).toBe(2);
   });
 
-  it("stays silent: an error that says so, of writers, of samplers, and of calls", async () => {
+  it("causes errors in writers, samplers and calls if it stays silent", async () => {
     const twin = new ReverbTwin("t");
     const server = await serve(twin.handler);
     let isSilent = false;
@@ -112,7 +112,7 @@ describe("a server that is silent", () => {
     told(sample, between.address);
   });
 
-  it("is only waiting for others: it answers pings, and a stream goes on for as long as it takes", async () => {
+  it("keeps a stream open for any time if it answers pings", async () => {
     const twin = new ReverbTwin("t");
     let release = () => {};
     const { confirm } = twin;
@@ -139,8 +139,8 @@ describe("a server that is silent", () => {
   });
 });
 
-describe("a server that goes away", () => {
-  it("no attempt jumps the queue: a program that goes on writing does not use up the time to reconnect", async () => {
+describe("a server that disappears", () => {
+  it("continued writing does not use up reconnectTimeoutMs early", async () => {
     const twin = new ReverbTwin("t");
     const first = await GrpcServer.start(twin.handler);
     const one = client(first.address, { reconnectTimeoutMs: 4000 });
@@ -161,7 +161,7 @@ describe("a server that goes away", () => {
     expect(twin.tables.get("t")?.size).toBe(151);
   });
 
-  it("comes back after a time that is too long: an error with the address; a new writer works", async () => {
+  it("fails the call after reconnectTimeoutMs, and a new insert works after its return", async () => {
     const twin = new ReverbTwin("t");
     const first = await GrpcServer.start(twin.handler);
     const one = client(first.address, { reconnectTimeoutMs: 150 });
@@ -176,7 +176,7 @@ describe("a server that goes away", () => {
     expect(twin.tables.get("t")?.size).toBe(2);
   });
 
-  it("ends a stream again and again, with status OK and nothing said: tried less and less often, then an error", async () => {
+  it("is retried less and less often if it keeps ending streams, and then fails", async () => {
     const twin = new ReverbTwin("t");
     let calls = 0;
     const server = await serve({
@@ -192,7 +192,7 @@ describe("a server that goes away", () => {
     expect(calls).toBeLessThan(20);
   });
 
-  it.each(Array.from({ length: 14 }, (_, code) => [code]))("GOAWAY and RST_STREAM with code %i: writers and samplers go on", async (code) => {
+  it.each(Array.from({ length: 14 }, (_, code) => [code]))("does not stop writers and samplers with GOAWAY and RST_STREAM of code %i", async (code) => {
     const twin = new ReverbTwin("t");
     let faults = 0;
     const server = await serve({
@@ -214,7 +214,7 @@ describe("a server that goes away", () => {
     expect(twin.wrong).toEqual([]);
   });
 
-  it("says GOAWAY while a call goes on: new calls have a connection of their own, and close ends both", async () => {
+  it("receives new calls over another connection after GOAWAY, and close ends both connections", async () => {
     const twin = new ReverbTwin("t");
     const calls: ServerCall[] = [];
     const server = await serve({
@@ -235,7 +235,7 @@ describe("a server that goes away", () => {
     expect(await held).toMatchObject({ code: "CLOSED" });
   });
 
-  it("trailers alone, a status of any number, a stream that ends without one", async () => {
+  it("causes errors with the address for any status, missing trailers and other content", async () => {
     let answer = (_: ServerCall) => {};
     const server = await serve({ message: (call) => answer(call) });
     const one = client(server.address);
@@ -257,8 +257,8 @@ describe("a server that goes away", () => {
   });
 });
 
-describe("a server that is slow or lies", () => {
-  it("reads nothing: what waits here is bounded, in items and in bytes, and the writer is told", async () => {
+describe("a server that is slow or misbehaves", () => {
+  it("blocks the writer at a limited number of items if it reads nothing", async () => {
     const twin = new ReverbTwin("t");
     const server = await serve({ ...twin.handler, begin: ({ method, stream }) => void (method.endsWith("InsertStream") && stream.pause()) });
     const one = new ReverbClient(server.address, { spec: { image: u8(1 << 20) }, maxInFlightItems: 20 });
@@ -288,7 +288,7 @@ describe("a server that is slow or lies", () => {
     expect(Math.max(...twin.requests.map(({ bytes }) => bytes))).toBeLessThan(2.2 * 2 ** 20);
   });
 
-  it("confirms nothing: who waits when the client is closed is told CLOSED, also where nothing is tried again", async () => {
+  it("fails pending inserts with CLOSED on close if it never confirms", async () => {
     const twin = new ReverbTwin("t");
     twin.confirm = () => {};
     const { address } = await serve(twin.handler);
@@ -299,7 +299,7 @@ describe("a server that is slow or lies", () => {
     expect(await sent).toMatchObject({ code: "CLOSED" });
   });
 
-  it("refuses an item of one writer: the end of the client still waits for those of the others", async () => {
+  it("rejects an item of one writer, and asyncDispose still waits for other writers", async () => {
     const twin = new ReverbTwin("t");
     const { confirm } = twin;
     twin.confirm = (call, keys) => void setTimeout(() => confirm(call, keys), 150);
@@ -313,7 +313,7 @@ describe("a server that is slow or lies", () => {
     expect(await flushed).toBeUndefined();
   });
 
-  it("byte by byte: slow, and all the same", async () => {
+  it("works if its bytes arrive one by one", async () => {
     const twin = new ReverbTwin("t");
     const server = await serve(twin.handler);
     const between = await Between.start(server.port, { isSlow: true });
@@ -326,7 +326,7 @@ describe("a server that is slow or lies", () => {
     expect(new Set(found).size).toBe(50);
   });
 
-  it("confirms what nobody sent, and twice, and then nothing", async () => {
+  it("may confirm unknown keys or repeat keys, and a missing confirmation causes TIMEOUT", async () => {
     const twin = new ReverbTwin("t");
     const server = await serve(twin.handler);
     const { confirm } = twin;
@@ -338,7 +338,7 @@ describe("a server that is slow or lies", () => {
     expect(twin.tables.get("t")?.size).toBe(6);
   });
 
-  it("sends more samples than it was asked for, or one without an end: refused before memory is full", async () => {
+  it("is rejected before memory is full if it sends too many samples or an endless one", async () => {
     const twin = new ReverbTwin("t");
     const server = await serve(twin.handler);
     const one = client(server.address, { maxMessageBytes: 4000 });
@@ -369,7 +369,7 @@ describe("a server that is slow or lies", () => {
   });
 });
 
-it("a program whose client met faults ends by itself when the client is closed", async () => {
+it("a program exits after it closes a client that met faults", async () => {
   const twin = new ReverbTwin("t");
   const server = await serve(twin.handler);
   const silent = await listen(() => {});

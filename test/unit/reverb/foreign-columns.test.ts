@@ -57,8 +57,8 @@ function stored(table: string, obs: TensorMessage): void {
   twin.tables.get(table)?.set(9n, { item: { key: 9n, table, priority: 1, timesSampled: 0, columns: [column(0), column(1)] }, chunks: [chunk] });
 }
 
-describe("what a table is known for", () => {
-  it("columns that are known, beside those that are not, as reading gives them", async () => {
+describe("serverInfo", () => {
+  it("returns known columns next to unknown ones, as they are read", async () => {
     const info = await clientOf(spec).serverInfo();
     const known = { dtype: "i32", shape: [null] };
     expect(Object.fromEntries(Object.entries(info).map(([name, { signature }]) => [name, signature]))).toEqual({
@@ -84,7 +84,7 @@ describe("writing", () => {
   ] as const;
   const step = { obs: [1, 2, 3], act: 1 };
 
-  it.each(refusals)("into table %s is refused by every writer, by the column's name, before anything is sent", async (table, type) => {
+  it.each(refusals)("into table %s throws SPEC_MISMATCH with the column in every writer, before sending", async (table, type) => {
     const client = clientOf(spec);
     const refused = { code: "SPEC_MISMATCH", message: expect.stringMatching(new RegExp(`table ${table}(?=.*\\bobs\\b).*${type}`)) };
     await expect(client.insert(step, { [table]: 1 })).rejects.toMatchObject(refused);
@@ -111,7 +111,7 @@ describe("writing", () => {
     expect([twin.came, twin.wrong]).toEqual([0, []]);
   });
 
-  it("into a column of any rank: every shape goes, and another dtype is refused by name", async () => {
+  it("into a column of any rank accepts every shape, and rejects another dtype", async () => {
     await clientOf(spec).insert(step, { rank: 1 });
     await clientOf({ obs: f32(2, 2), act: i32() }).insert({ obs: [1, 2, 3, 4], act: 1 }, { rank: 1 });
     expect(twin.came).toBe(2);
@@ -122,7 +122,7 @@ describe("writing", () => {
     expect(twin.came).toBe(2);
   });
 
-  it("a column that is known is still compared, beside one of any rank", async () => {
+  it("still compares a known column next to one of any rank", async () => {
     await expect(clientOf({ obs: f32(3), act: f32() }).insert(step, { rank: 1 })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
       message: expect.stringContaining("i32 of shape [any], as its signature states for act"),
@@ -130,7 +130,7 @@ describe("writing", () => {
     expect(twin.came).toBe(0);
   });
 
-  it("validateItems: false sends it all the same", async () => {
+  it("sends the item anyway with validateItems: false", async () => {
     const writer = clientOf(spec).trajectoryWriter({ numKeepAliveRefs: 1, validateItems: false });
     writer.append(step);
     const { obs, act } = writer.history as never as Record<"obs" | "act", { slice(start: number): never }>;
@@ -142,7 +142,7 @@ describe("writing", () => {
 
 describe("reading", () => {
   const read = { half: [1, 2, 3], brain: [1, 2, 3], complex: [1, 0, 2, -1, 3, 0] };
-  it.each(["half", "brain", "complex"] as const)("table %s nests as its signature, and is a dataset of it", async (table) => {
+  it.each(["half", "brain", "complex"] as const)("table %s nests items as in its signature, and works as a dataset", async (table) => {
     stored(table, content[table]);
     const client = clientOf(spec);
     const shape = table === "complex" ? [1, 3, 2] : [1, 3];
@@ -155,7 +155,7 @@ describe("reading", () => {
     for await (const { data } of dataset.batch(1)) expect(data.obs.shape).toEqual([1, ...shape]);
   });
 
-  it("a buffer takes float16 as f32", async () => {
+  it("a replay buffer reads float16 as f32", async () => {
     stored("half", content.half);
     const buffer = new ReverbReplayBuffer(spec, { client: clientOf(spec), tableName: "half", sequenceLength: 1 });
     for await (const [items] of buffer.asDataset({ sampleBatchSize: 1 })) {
@@ -164,7 +164,7 @@ describe("reading", () => {
     }
   });
 
-  it("columns of any rank, whole and step by step", async () => {
+  it("reads columns of any rank as whole items, and rejects them as timesteps", async () => {
     await clientOf({ obs: f32(2, 2), act: i32() }).insert({ obs: [1, 2, 3, 4], act: 1 }, { rank: 1 });
     const client = clientOf(spec);
     const whole = await TrajectoryDataset.fromTableSignature(client, "rank", { maxSamples: 1 });
@@ -178,7 +178,7 @@ describe("reading", () => {
     await expect(steps[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringContaining("act") });
   });
 
-  it("a column of another data type is UNSUPPORTED by its name, and the next item comes", async () => {
+  it("fails with UNSUPPORTED and the column name for an unknown data type", async () => {
     stored("future", { dtype: 99, shape: [1, 3], content: new Uint8Array(3) });
     const sampler = clientOf(spec).sampler("future");
     await expect(sampler.next()).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringMatching(/column obs of table future.*data type 99/) });

@@ -33,7 +33,7 @@ async function gateway(...tables: string[]) {
   return { twin, client, actor };
 }
 
-it("an actor's items go to the tables that it names, also where the server tells of them in another order later", async () => {
+it("an actor's items go to the named tables, even if the server reorders its tables", async () => {
   const { twin, actor } = await gateway("b", "c");
   const early = await actor();
   // The server lists its tables in another order, as after a restart.
@@ -66,7 +66,7 @@ it("an actor's items go to the tables that it names, also where the server tells
   expect(twin.wrong).toEqual([]);
 });
 
-it("of an actor with lanes the episode of the lane ends that is named, and without a name all of them", async () => {
+it("endEpisode ends the episode of one lane, or of all lanes if no lane is passed", async () => {
   const { twin, client } = await gateway("t");
   const [here, there] = memoryChannels();
   const items = [{ table: "t", length: 2 }];
@@ -103,7 +103,7 @@ it.each([
   ["a final step of a lane that is not there", { lane: 2, terminated: true }],
   ["a final step of no lane", { terminated: true }],
   ["an end of a part of a lane", { lane: 0.5 }],
-])("%s changes nothing, whatever an actor sends", (_, options) => {
+])("%s throws and changes nothing", (_, options) => {
   const calls: string[] = [];
   const note = (name: string) => () => void calls.push(name);
   const lane = { appendValues: note("append"), endEpisode: note("end"), createItem: note("item"), close: note("close") };
@@ -114,7 +114,7 @@ it.each([
   expect(calls).toEqual([]);
 });
 
-it("items that wait for their table outlive their writer; a client that is closed tells them so", async () => {
+it("items waiting for a table survive writer.close, and fail with CLOSED after client.close", async () => {
   for (const isClientClosed of [false, true]) {
     const twin = new ReverbTwin("t");
     const held: (() => void)[] = [];
@@ -153,7 +153,7 @@ it("items that wait for their table outlive their writer; a client that is close
   }
 });
 
-it("what refuses an item of a writer that is closed is told by the end of its client", async () => {
+it("asyncDispose of the client rejects with the error of a closed writer's item", async () => {
   const { client } = await gateway("t");
   const writer = client.writer({ keep: 1, items: [{ table: "missing", length: 1 }] });
   void writer.append({ act: 1 });
@@ -161,7 +161,7 @@ it("what refuses an item of a writer that is closed is told by the end of its cl
   await expect(client[Symbol.asyncDispose]()).rejects.toMatchObject({ code: "NOT_FOUND", message: expect.stringContaining("missing") });
 });
 
-it("items that wait for room when their writer is closed are no failure of it", async () => {
+it("items that wait for room are still stored after their writer is closed", async () => {
   for (const isKnown of [false, true]) {
     const twin = new ReverbTwin("t");
     const held: (() => void)[] = [];
@@ -190,7 +190,7 @@ it("items that wait for room when their writer is closed are no failure of it", 
   }
 });
 
-it("a socket that breaks while the server is asked for its tables ends no process", async () => {
+it("a socket error during a table request does not crash the process", async () => {
   const { twin, client } = await gateway("t");
   const [here] = (await endsOf("ws")) as unknown as [EventEmitter];
   twin.answer = () => {};
@@ -201,7 +201,7 @@ it("a socket that breaks while the server is asked for its tables ends no proces
   await expect(accepting).rejects.toMatchObject({ name: "AbortError" });
 });
 
-it("an actor is told why it is not let in: over a socket and over a port", async () => {
+it("a rejected actor receives the reason, over a socket and over a port", async () => {
   const { client } = await gateway("t");
   const items = [{ table: "missing", length: 1 }];
   const [here, there] = memoryChannels();
@@ -222,7 +222,7 @@ it("an actor is told why it is not let in: over a socket and over a port", async
   await writer.close();
 });
 
-it("without its server an actor's socket is closed with 4007, after which it comes again", async () => {
+it("an actor's socket is closed with 4007 without a server, and the actor reconnects", async () => {
   const client = new ReverbClient("127.0.0.1:1", { spec, logger: null, reconnectTimeoutMs: 0 });
   onTestFinished(() => client.close());
   const [here, there] = memoryChannels();
@@ -245,7 +245,7 @@ it("without its server an actor's socket is closed with 4007, after which it com
   await writer.close();
 });
 
-it("wrong options leave the socket as it was", async () => {
+it("acceptWriter with invalid options leaves the socket usable", async () => {
   const { client } = await gateway("t");
   const [here, there] = memoryChannels();
   for (const options of [{ items: [{ table: "t", length: 0 }] }, { maxInFlight: 0 }, { confirm: "disk" }])

@@ -40,7 +40,7 @@ function client<const S extends Spec>(address: string, spec: S): ReverbClient<S>
 
 const IO = { code: "IO", message: expect.stringContaining("100 ms (reconnectTimeoutMs)") };
 
-it.each(["flush", "createItem", "endEpisode"] as const)("a writer goes on by its next %s, with all that had no confirmation, each once", async (how) => {
+it.each(["flush", "createItem", "endEpisode"] as const)("a writer continues with its next %s, and sends each unconfirmed item again once", async (how) => {
   const { twin, address, stop, start } = await away();
   const one = client(address, { act: i32() });
   const writer = one.trajectoryWriter({ numKeepAliveRefs: 3 });
@@ -78,7 +78,7 @@ it.each(["flush", "createItem", "endEpisode"] as const)("a writer goes on by its
   if (how === "endEpisode") expect(writer.episodeSteps).toBe(0);
 });
 
-it("nobody has to wait for that error: who writes on without waiting goes on, and nothing is lost", async () => {
+it("a writer that ignores the error continues with its next append, without losing items", async () => {
   const { twin, address, stop, start } = await away();
   const one = client(address, { act: i32() });
   const writer = one.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
@@ -93,7 +93,7 @@ it("nobody has to wait for that error: who writes on without waiting goes on, an
   expect([twin.tables.get("t")?.size, twin.came]).toEqual([11, 11]);
 });
 
-it("where there is no room who waits for it is told, and goes on with the next call", async () => {
+it("waiting for room rejects with the error, and the writer continues with the next call", async () => {
   const { twin, address, stop, start } = await away();
   const one = new ReverbClient(address, { spec: { act: i32() }, reconnectTimeoutMs: 100, maxInFlightItems: 3 });
   open.push(one);
@@ -111,7 +111,7 @@ it("where there is no room who waits for it is told, and goes on with the next c
   expect([twin.tables.get("t")?.size, twin.came]).toEqual([6, 6]);
 });
 
-it("an observer goes on, by its next step or by reset(false)", async () => {
+it("an observer continues with its next step or with reset(false)", async () => {
   for (const resets of [false, true]) {
     const { twin, address, stop, start } = await away();
     const spec = trajectorySpec({ observation: i32(), action: i32() });
@@ -135,7 +135,7 @@ it("an observer goes on, by its next step or by reset(false)", async () => {
   }
 });
 
-it("a writer that is closed then tries once more; the end of the client ends that at once", async () => {
+it("close of a writer retries once, and close of the client ends the retry", async () => {
   const { twin, address, stop, start } = await away();
   const one = client(address, { act: i32() });
   const writers = [0, 1].map(() => one.writer({ keep: 1, items: [{ table: "t", length: 1 }] }));
@@ -157,7 +157,7 @@ it("a writer that is closed then tries once more; the end of the client ends tha
   expect(await flushed).toMatchObject({ code: "CLOSED" });
 });
 
-it("an insert is not sent again by another one: its caller was told, and sends it again", async () => {
+it("a failed insert is not sent again by the next insert", async () => {
   const { twin, address, stop, start } = await away();
   const one = client(address, { act: i32() });
   await one.insert({ act: 0 }, { t: 1 });
@@ -169,7 +169,7 @@ it("an insert is not sent again by another one: its caller was told, and sends i
   expect([twin.tables.get("t")?.size, twin.came]).toEqual([3, 3]);
 });
 
-it("an item that the server refuses ends its writer for good", async () => {
+it("an item that the server rejects ends its writer permanently", async () => {
   const twin = new ReverbTwin("t");
   const server = await GrpcServer.start({
     ...twin.handler,

@@ -87,7 +87,7 @@ function noise(length: number, seed: number): Uint8Array {
   return new Uint8Array(words.buffer, 0, length);
 }
 
-describe("a server of grpc-js", () => {
+describe("a grpc-js server", () => {
   let server: Server;
   let ours: Channel;
   let theirs: GrpcJsClient;
@@ -131,7 +131,7 @@ describe("a server of grpc-js", () => {
     return { found, error };
   }
 
-  it.each(some([0, 1, 16_384, 65_536, 5_000_000], 4))("a call with %i bytes there and back", async (length) => {
+  it.each(some([0, 1, 16_384, 65_536, 5_000_000], 4))("echoes a call with %i bytes", async (length) => {
     const bytes = noise(length, length);
     expect(Buffer.compare(await ours.unary("Echo", framedMessage(bytes)), bytes)).toBe(0);
     const [answer] = (await theirs.unary("Echo", bytes)).answers;
@@ -139,7 +139,7 @@ describe("a server of grpc-js", () => {
     expect(told.map(({ headers }) => Object.keys(headers))).toEqual([[], expect.arrayContaining(["user-agent"])]);
   });
 
-  it("messages beyond the windows of flow control, 16 MiB, one by one and all at once", async () => {
+  it("exchanges messages larger than the flow-control window, one by one and in a stream", async () => {
     const big = noise(scaled(40, 5) << 20, 7);
     expect(Buffer.compare(await ours.unary("Echo", framedMessage(big)), big)).toBe(0);
     const parts = Array.from({ length: scaled(24, 4) }, (_, i) => big.subarray(i << 20, (i + 2) << 20));
@@ -148,12 +148,12 @@ describe("a server of grpc-js", () => {
     for (const [i, part] of parts.entries()) expect(Buffer.compare(found[i] as Uint8Array, part)).toBe(0);
   }, 60_000);
 
-  it("many calls at once, each with its own answer", async () => {
+  it("answers many parallel calls, each with its own bytes", async () => {
     const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => ours.unary("Echo", framedMessage(noise(10 + i * 40, i)))));
     for (const [i, answer] of answers.entries()) expect(Buffer.compare(answer, noise(10 + i * 40, i))).toBe(0);
   });
 
-  it("streams: a thousand messages in order, both ways", async () => {
+  it("streams a thousand messages in order in both directions", async () => {
     const requests = Array.from({ length: 1000 }, (_, i) => noise(2 + (i % 700), i));
     const { found, error } = await talk(requests, requests.length);
     const { answers, status } = await theirs.stream("Talk", requests, (all) => all.length === requests.length);
@@ -162,7 +162,7 @@ describe("a server of grpc-js", () => {
       expect(all.map((bytes) => Buffer.from(bytes).toString("hex"))).toEqual(requests.map((bytes) => Buffer.from(bytes).toString("hex")));
   });
 
-  it("a server that ends a stream while the client has more to say, well or with an error", async () => {
+  it("may end a stream early, with success or with an error", async () => {
     const text = noise(100, 1);
     const well = await talk([text, Uint8Array.of(2)], -1);
     expect([well.error, well.found.length]).toEqual([undefined, 1]);
@@ -173,7 +173,7 @@ describe("a server of grpc-js", () => {
   });
 
   const details = ["plain", "ä € 𝄞 日本語", "100 % of\nlines\tand tabs", "%41 is no A, nor %zz", "", "x".repeat(3000), "q\"uo'te,;=\\"];
-  it.each(Array.from({ length: 16 }, (_, i) => i + 1))("status %i, with whatever message, is what its own client is told", async (code) => {
+  it.each(Array.from({ length: 16 }, (_, i) => i + 1))("status %i arrives with the same details as in the grpc-js client", async (code) => {
     for (const text of details) {
       const request = Uint8Array.of(code, ...new TextEncoder().encode(text));
       const error = await ours.unary("Fail", framedMessage(request)).catch((one) => one);
@@ -184,12 +184,12 @@ describe("a server of grpc-js", () => {
     }
   });
 
-  it("a method that it has not", async () => {
+  it("rejects an unknown method with UNSUPPORTED", async () => {
     const their = await theirs.unary("Nothing", new Uint8Array());
     await expect(ours.unary("Nothing", framedMessage(new Uint8Array()))).rejects.toMatchObject({ code: "UNSUPPORTED", status: 12, details: their.details });
   });
 
-  it("a deadline and a signal end a call on both sides; so does cancelling a stream", async () => {
+  it("notices that a deadline, a signal or cancel ended a call", async () => {
     await expect(ours.unary("Silent", framedMessage(new Uint8Array()), { timeoutMs: 50 })).rejects.toMatchObject({ code: "TIMEOUT", status: 4 });
     await expect(ours.unary("Silent", framedMessage(new Uint8Array()), { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ name: "TimeoutError" });
     const why = new Error("enough");
@@ -203,7 +203,7 @@ describe("a server of grpc-js", () => {
     expect(await ours.unary("Echo", framedMessage(Uint8Array.of(5)))).toEqual(Buffer.of(5));
   });
 
-  it("behind TLS", async () => {
+  it("works with TLS", async () => {
     const secure = await serve(ServerCredentials.createSsl(Buffer.from(authority), [{ private_key: Buffer.from(key), cert_chain: Buffer.from(certificate) }]));
     const options = { maxMessageBytes: 2 ** 31, connectTimeoutMs: 10_000, credentials: { ca: authority } };
     const channel = new Channel(`127.0.0.1:${secure.port}`, SERVICE, options);
@@ -213,7 +213,7 @@ describe("a server of grpc-js", () => {
     secure.server.forceShutdown();
   });
 
-  it("a server that goes away with a stream open, and one that comes to its place", async () => {
+  it("is reported as lost if it stops during a stream, and its replacement is used", async () => {
     let other = await serve();
     const channel = new Channel(`127.0.0.1:${other.port}`, SERVICE, { maxMessageBytes: 2 ** 31, connectTimeoutMs: 10_000 });
     const ended = new Promise<unknown>((resolve) => {

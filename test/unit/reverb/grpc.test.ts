@@ -38,7 +38,7 @@ function message(...bytes: number[]): Uint8Array<ArrayBuffer> {
 const echo: Handler = { message: (call, bytes) => call.send(bytes), finish: (call) => call.end() };
 
 describe("frames", () => {
-  it("however the bytes are cut, the messages are the same", () => {
+  it("produce the same messages, however the bytes are split", () => {
     const random = new TestRandom(1);
     const sizes = [0, 1, 5, 300, 70_000, 0, 2];
     const all = sizes.flatMap((size) => [...frameMessage(new Uint8Array(HEAD + size).fill(size & 255))]);
@@ -60,8 +60,8 @@ describe("frames", () => {
   });
 });
 
-describe("calls of one message", () => {
-  it("there and back, in one piece and byte by byte, many at once", async () => {
+describe("unary calls", () => {
+  it("return their answers, in one piece or byte by byte, if many run in parallel", async () => {
     const { address } = await serve({
       message: (call, bytes) => {
         expect(call.method).toBe("/some.Service/Echo");
@@ -82,7 +82,7 @@ describe("calls of one message", () => {
     [12, "", "UNSUPPORTED", "UNIMPLEMENTED: no details"],
     [13, "x", "IO", "INTERNAL"],
     [77, "x", "IO", "status 77"],
-  ])("status %i is an error of a code, with the address and what the server says", async (status, text, code, name) => {
+  ])("status %i becomes an error with a code, the address and the server's text", async (status, text, code, name) => {
     const { address } = await serve({ finish: (call) => call.end(status, text) });
     const error = await channel(address)
       .unary("Reset", message())
@@ -91,7 +91,7 @@ describe("calls of one message", () => {
     expect((error as Error).message).toContain(text);
   });
 
-  it("an answer of HTTP alone", async () => {
+  it("fail with IO if the answer is a bare HTTP status", async () => {
     const { address } = await serve({
       begin: ({ stream }) => {
         stream.respond({ ":status": 503 });
@@ -101,7 +101,7 @@ describe("calls of one message", () => {
     await expect(channel(address).unary("Reset", message())).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("HTTP status 503") });
   });
 
-  it("no answer, a signal, a deadline", async () => {
+  it("fail without an answer, after a signal, and after a deadline", async () => {
     const { address } = await serve({ message: (call, bytes) => void (bytes[0] === 0 && call.end()) });
     const client = channel(address);
     await expect(client.unary("Reset", message(0))).rejects.toThrow("no answer");
@@ -116,7 +116,7 @@ describe("calls of one message", () => {
 });
 
 describe("faults", () => {
-  it("nobody listens", async () => {
+  it("a call without a server fails with IO and names the address", async () => {
     const server = await serve(echo);
     await server.stop();
     open.length = 0;
@@ -127,14 +127,14 @@ describe("faults", () => {
     expect((error as Error).message).toMatch(/^the Reverb server at 127\.0\.0\.1:\d+ ended Reset with UNAVAILABLE: .*ECONNREFUSED.*server runs/);
   });
 
-  it("somebody listens who never answers, or speaks something else", async () => {
+  it("a call fails if the server never answers or uses another protocol", async () => {
     const other = await listen((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
     await expect(channel(other).unary("Reset", message())).rejects.toMatchObject({ code: "IO", isLost: true });
     const silent = await listen(() => {});
     await expect(channel(silent).unary("Reset", message(), { timeoutMs: 100 })).rejects.toMatchObject({ code: "TIMEOUT" });
   });
 
-  it("the connection breaks in the middle of a call; the next call makes another one", async () => {
+  it("a broken connection fails the call, and the next call reconnects", async () => {
     let server = await serve({ message: () => void server.stop() });
     open.length = 0;
     const client = channel(server.address);
@@ -148,7 +148,7 @@ describe("faults", () => {
     ["a message that is cut off", (send: (...bytes: number[]) => void) => send(0, 0, 0, 0, 9, 1, 2), "its last message is cut off"],
     ["a compressed one", (send: (...bytes: number[]) => void) => send(1, 0, 0, 0, 1, 1), "a message is compressed"],
     ["one beyond the limit", (send: (...bytes: number[]) => void) => send(0, 0xff, 0, 0, 0), "a message has 4278190080 bytes, and maxMessageBytes is 1000"],
-  ])("%s", async (_, answer, why) => {
+  ])("rejects %s", async (_, answer, why) => {
     const { address } = await serve({
       finish: (call) => {
         call.stream.respond({ ":status": 200 }, { waitForTrailers: true });
@@ -159,7 +159,7 @@ describe("faults", () => {
     await expect(channel(address, { maxMessageBytes: 1000 }).unary("Reset", message())).rejects.toThrow(why);
   });
 
-  it("a closed channel", async () => {
+  it("a closed channel rejects calls with CLOSED", async () => {
     const { address } = await serve(echo);
     const client = channel(address);
     await client.unary("Reset", message(1));
@@ -169,7 +169,7 @@ describe("faults", () => {
 });
 
 describe("streams", () => {
-  it("messages both ways, in order; the end comes once, after all of them", async () => {
+  it("deliver messages in both directions in order, and end once after all of them", async () => {
     const { address } = await serve(echo);
     const found: number[] = [];
     const ended = await new Promise<unknown>((resolve) => {
@@ -183,7 +183,7 @@ describe("streams", () => {
     expect(found).toEqual(Array.from({ length: 200 }, (_, i) => i));
   });
 
-  it("a server that does not read is felt: there is no room, and then there is", async () => {
+  it("send returns false if the server does not read, until it drains", async () => {
     let read = () => {};
     const { address } = await serve({
       begin: ({ stream }) => {
@@ -211,7 +211,7 @@ describe("streams", () => {
     expect(await ended).toBeUndefined();
   });
 
-  it("what a handler throws ends the call, and the server hears of it", async () => {
+  it("an error thrown by a handler ends the call, and the server notices", async () => {
     let closed = () => {};
     const told = new Promise<void>((resolve) => {
       closed = resolve;

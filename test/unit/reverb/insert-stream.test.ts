@@ -24,7 +24,7 @@ function item(key: bigint, chunkKey: bigint) {
   return { key, table: "t", priority: 1, timesSampled: 0, columns: [{ slices: [{ chunkKey, offset: 0, length: 1, index: 0 }], squeeze: false }] };
 }
 
-it("what had no confirmation is sent again on the next connection, each item with its chunk", async () => {
+it("unconfirmed items are sent again on the next connection, each with its chunk", async () => {
   const arrived = new Set<bigint>();
   const wrong: string[] = [];
   const known = new WeakMap<ServerCall, Set<bigint>>();
@@ -58,7 +58,7 @@ it("what had no confirmation is sent again on the next connection, each item wit
   await server.stop();
 });
 
-it("a server that confirms nothing is felt: no room, a timeout, and an error of the server's ends all waits", async () => {
+it("a server that never confirms causes back-pressure and timeouts, and its error ends all waits", async () => {
   let refuse = () => {};
   const server = await GrpcServer.start({
     begin: (call) => {

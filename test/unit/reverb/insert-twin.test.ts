@@ -21,7 +21,7 @@ function chunk(key: bigint, size: number): ChunkMessage {
 const SEEDS = scaled(12, 2);
 let breaks = 0;
 
-it.each(Array.from({ length: SEEDS }, (_, seed) => [seed]))("nothing is lost and nothing comes twice, seed %i", async (seed) => {
+it.each(Array.from({ length: SEEDS }, (_, seed) => [seed]))("each item is stored exactly once with its chunks, seed %i", async (seed) => {
   const random = new TestRandom(seed);
   const twin = new ReverbTwin(...TABLES);
   let isLast = false;
@@ -126,6 +126,6 @@ it.each(Array.from({ length: SEEDS }, (_, seed) => [seed]))("nothing is lost and
   await server.stop();
 });
 
-it("connections did break", () => {
+it("connections broke during these tests", () => {
   expect(breaks).toBeGreaterThan(SEEDS);
 });

@@ -51,7 +51,7 @@ const ended = (promise: Promise<unknown>) =>
   );
 
 it.each(["insert", "sampler", "writer"] as const)(
-  "a server that is stopped while it holds %s back, after it has answered a ping and calls, is noticed",
+  "a server that stops while it blocks %s, after it answered pings, is detected",
   async (kind) => {
     const { client, seen, questions } = await waiting({});
     const call = {
@@ -73,7 +73,7 @@ it.each(["insert", "sampler", "writer"] as const)(
   },
 );
 
-it("a server that only waits for others is asked every keepAliveMs, by one ping and then by calls; the call goes on, over one connection", async () => {
+it("a busy server is checked every keepAliveMs over one connection, and the call continues", async () => {
   const { twin, client, seen, between, questions } = await waiting({});
   let release = () => {};
   twin.confirm = (call, keys) => {
@@ -86,7 +86,7 @@ it("a server that only waits for others is asked every keepAliveMs, by one ping 
   expect([seen.pings, between.connections]).toEqual([1, 1]);
 });
 
-it("once the server has said something of its own, a ping asks again", async () => {
+it("a ping checks again after the server has sent other data", async () => {
   const { twin, client, seen, questions } = await waiting({});
   let release = () => {};
   twin.confirm = (call, keys) => {
@@ -102,7 +102,7 @@ it("once the server has said something of its own, a ping asks again", async () 
   }
 });
 
-it("a server that has no ServerInfo, or refuses the stream, has answered all the same", async () => {
+it("a rejected ServerInfo call also counts as an answer", async () => {
   let calls = 0;
   const twin = new ReverbTwin("t");
   let release = () => {};

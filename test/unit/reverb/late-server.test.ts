@@ -69,7 +69,7 @@ it.each([1, 2])("writers, inserts and samplers wait for %i servers", async (coun
   expect((await sampled).error).toMatchObject({ code: "CLOSED" });
 });
 
-it("no longer than reconnectTimeoutMs, in all, however many items wait; the error has the address", async () => {
+it("calls wait at most reconnectTimeoutMs in total, and the error contains the address", async () => {
   const port = await freePort();
   const one = client([port], { reconnectTimeoutMs: 200 });
   const writer = one.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
@@ -80,7 +80,7 @@ it("no longer than reconnectTimeoutMs, in all, however many items wait; the erro
   expect(ms).toBeLessThan(600);
 });
 
-it("a table that is not there is told at once", async () => {
+it("an unknown table fails immediately with NOT_FOUND", async () => {
   const port = await freePort();
   await serve(port);
   const { error, ms } = await ended(client([port]).insert({ act: 1 }, { u: 1 }));
@@ -88,7 +88,7 @@ it("a table that is not there is told at once", async () => {
   expect(ms).toBeLessThan(1000);
 });
 
-it("a time limit, a signal, and close end the wait; nothing goes on behind", async () => {
+it("a timeout, a signal and close end the wait for a server", async () => {
   const ports = [await freePort()];
   const one = client(ports);
   expect((await ended(one.insert({ act: 1 }, { t: 1 }, { timeoutMs: 50 }))).error).toMatchObject({
@@ -113,7 +113,7 @@ it("a time limit, a signal, and close end the wait; nothing goes on behind", asy
   expect(performance.now() - since).toBeLessThan(100);
 });
 
-it.each([1, 2])("close ends also the pause of a sampler that has lost %i servers", async (count) => {
+it.each([1, 2])("close ends the pause of a sampler that has lost %i servers", async (count) => {
   const ports = [await freePort(), await freePort()].slice(0, count);
   const servers = await Promise.all(ports.map((port) => GrpcServer.start(new ReverbTwin("t").handler, port)));
   const one = client(ports);
@@ -127,7 +127,7 @@ it.each([1, 2])("close ends also the pause of a sampler that has lost %i servers
   expect(performance.now() - since).toBeLessThan(100);
 });
 
-it.each([1, 2])("serverInfo, buffers and datasets wait for %i servers, too", async (count) => {
+it.each([1, 2])("serverInfo, buffers and datasets also wait for %i servers", async (count) => {
   // The restarted servers contain this item.
   const twin = new ReverbTwin("t");
   const before = await GrpcServer.start(twin.handler);
@@ -160,7 +160,7 @@ it.each([1, 2])("serverInfo, buffers and datasets wait for %i servers, too", asy
   expect((await elements).every((element) => element !== undefined)).toBe(true);
 });
 
-it("serverInfo: no longer than its timeout, or reconnectTimeoutMs; a signal and close end it", async () => {
+it("serverInfo waits at most its timeout or reconnectTimeoutMs, and ends after a signal or close", async () => {
   const port = await freePort();
   const one = client([port], { reconnectTimeoutMs: 150 });
   const refused = expect.stringContaining(`127.0.0.1:${port} ended ServerInfo with UNAVAILABLE: connect ECONNREFUSED`);
@@ -189,7 +189,7 @@ it("serverInfo: no longer than its timeout, or reconnectTimeoutMs; a signal and 
   });
 });
 
-it("datasets and buffers: a signal ends the wait, and so does getSignatureTimeoutSecs", async () => {
+it("a signal or getSignatureTimeoutSecs ends the wait of datasets and buffers", async () => {
   const port = await freePort();
   const one = client([port]);
   const reason = new Error("enough");
@@ -211,7 +211,7 @@ it("datasets and buffers: a signal ends the wait, and so does getSignatureTimeou
   expect(error).toMatchObject({ code: "TIMEOUT", message: expect.stringContaining("ECONNREFUSED") });
 });
 
-it("a call that has lost its connection, and those that change tables, fail at once as before", async () => {
+it("calls that change tables, and calls that lose their connection, fail without retries", async () => {
   const port = await freePort();
   const one = client([port]);
   for (const call of [() => one.reset("t"), () => one.mutatePriorities("t", { deletes: [1n] }), () => one.checkpoint()])

@@ -20,15 +20,15 @@ describe.each(files)("%s", (file, { message, decoded }) => {
   const { told, read, written } = KINDS[message] as (typeof KINDS)[string];
   const bytes = bytesOf(file);
 
-  it.runIf(read !== undefined)("is read as it was meant", () => {
+  it.runIf(read !== undefined)("is decoded to the recorded values", () => {
     expect(read?.(bytes)).toEqual(told(decoded));
   });
 
-  it.runIf(written !== undefined)("is written byte for byte", () => {
+  it.runIf(written !== undefined)("is encoded byte for byte", () => {
     expect(Buffer.from(written?.(decoded) as Uint8Array).toString("hex")).toBe(Buffer.from(bytes).toString("hex"));
   });
 
-  it.runIf(read !== undefined)("cut and changed it is CORRUPT, or another message, and nothing else", () => {
+  it.runIf(read !== undefined)("throws CORRUPT or decodes to another message if it is cut or changed", () => {
     const random = new TestRandom(bytes.length);
     const outcomes = { corrupt: 0, other: 0 };
     const attempt = (mutant: Uint8Array) => {
@@ -51,11 +51,11 @@ describe.each(files)("%s", (file, { message, decoded }) => {
   });
 });
 
-it("every message is tried", () => {
+it("all 18 recorded messages are tested", () => {
   expect(files.length).toBe(18);
 });
 
-it("a signature that nests without an end is refused before the stack is used up", () => {
+it("a deeply nested signature throws before the stack overflows", () => {
   const nested = (depth: number) => {
     const writer = new BytesWriter();
     for (let i = 0; i < depth; i++) {

@@ -66,7 +66,7 @@ describe.each(Object.entries(OBSERVERS))("an observer of the kind %s", (_, make)
     ["nosuch", "NOT_FOUND"],
     ["misfit", "SPEC_MISMATCH"],
     [["good", "nosuch"], "NOT_FOUND"],
-  ])("whose items for %s nobody awaits: flush tells of it, once", async (tableName, code) => {
+  ])("flush rejects once with the error of unawaited items for %s", async (tableName, code) => {
     const observer = make(client, tableName);
     // All calls are made before the server answers.
     for (let n = 0; n < 60; n++) observer(step(n, isEnd(n) ? StepType.LAST : StepType.MID));
@@ -76,7 +76,7 @@ describe.each(Object.entries(OBSERVERS))("an observer of the kind %s", (_, make)
     observer.close();
   });
 
-  test("tells of it after it was closed and opened again", async () => {
+  test("flush rejects with the error after close and open", async () => {
     const observer = make(client, "nosuch");
     for (let n = 0; n < 3; n++) observer(step(n, isEnd(n) ? StepType.LAST : StepType.MID));
     // The server answers in order, so it has already rejected these items.
@@ -89,7 +89,7 @@ describe.each(Object.entries(OBSERVERS))("an observer of the kind %s", (_, make)
     await observer.flush();
   });
 
-  test("does not tell again what an awaited call has told", async () => {
+  test("flush does not repeat an error of an awaited call", async () => {
     const observer = make(client, "nosuch");
     const errors: unknown[] = [];
     for (let n = 0; n < 6; n++) {
@@ -105,7 +105,7 @@ describe.each(Object.entries(OBSERVERS))("an observer of the kind %s", (_, make)
     observer.close();
   });
 
-  test("of a batch", async () => {
+  test("flush of a batched observer rejects with the index of the failed observer", async () => {
     const unbatching = new BatchedObserverUnbatching((i) => make(client, i === 0 ? "good" : "nosuch"), { batchSize: 2 });
     for (let n = 0; n < 6; n++) unbatching(batch(n, isEnd(n) ? StepType.LAST : StepType.MID));
     await expect(unbatching.flush()).rejects.toMatchObject({ code: "NOT_FOUND", failures: [{ index: 1 }] });
@@ -119,7 +119,7 @@ describe.each(Object.entries(OBSERVERS))("an observer of the kind %s", (_, make)
   });
 });
 
-test("a wait of flush that ends before leaves the error for the next flush", async () => {
+test("a flush that times out leaves the error to the next flush", async () => {
   const observer = OBSERVERS.trajectory(client, "nosuch");
   for (let n = 0; n < 5; n++) observer(step(n));
   await expect(observer.flush({ timeoutMs: 0 })).rejects.toMatchObject({ code: "TIMEOUT" });
@@ -133,14 +133,14 @@ describe("a driver", () => {
   const environment = { reset: () => restart(0), step: () => (++t % 4 === 0 ? termination(t, 0) : transition(t, 0)) };
   const driverOf = (observe: (step: never) => unknown) => new PyDriver(environment as never, (() => 0) as never, [observe as never], { maxSteps: 8 });
 
-  test("tells of it, and flush does not tell again", async () => {
+  test("rejects with the observer's error, and flush does not repeat it", async () => {
     const observer = OBSERVERS.trajectory(client, "nosuch");
     await expect(driverOf(observer as never).run()).rejects.toMatchObject({ code: "NOT_FOUND" });
     await observer.flush();
     observer.close();
   });
 
-  test("that is stopped meanwhile leaves it to flush", async () => {
+  test("leaves the error to flush if a signal stops it first", async () => {
     const observer = OBSERVERS.trajectory(client, "nosuch");
     const controller = new AbortController();
     const reason = new Error("enough");

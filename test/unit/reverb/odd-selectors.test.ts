@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
-it("is named as unknown, and spoils neither its own table nor the others", async () => {
+it("serverInfo reports an unknown selector, and all tables remain usable", async () => {
   const twin = new ReverbTwin("plain", "odd", "kept");
   twin.info = () => serverInfoOf([{ name: "odd", oddSampler: true }, { name: "plain" }, { name: "kept", oddRemover: true }]);
   const server = await GrpcServer.start(twin.handler);

@@ -28,12 +28,12 @@ it.each([
   [["a:1", "b"], RangeError, "address[1] must be HOST:PORT"],
   [["a:1", "a:65536"], RangeError, "the port in address[1] must be in 1 … 65535, got 65536"],
   [["a:0"], RangeError, "the port in address[0] must be in 1 … 65535, got 0"],
-])("addresses %j are refused", (addresses, kind, rule) => {
+])("addresses %j are rejected", (addresses, kind, rule) => {
   expect(() => new ReverbClient(addresses as string[])).toThrow(kind);
   expect(() => new ReverbClient(addresses as string[])).toThrow(rule);
 });
 
-it("all are asked; one that is gone is told once and left out, and asked again once it is back", async () => {
+it("calls reach all servers, and a lost server is logged once and used again after its return", async () => {
   const [a, b] = [await serve(), await serve()];
   open.push({ close: () => b.server.stop() });
   const told: string[] = [];
@@ -60,7 +60,7 @@ it("all are asked; one that is gone is told once and left out, and asked again o
   expect([told[1], client.goneServers]).toEqual([`reprise: the Reverb server at ${a.server.address} is back`, []]);
 });
 
-it("where none is left the error names each", async () => {
+it("the error names each server if none is left", async () => {
   const [a, b] = [await serve(), await serve()];
   const addresses = [a.server.address, b.server.address];
   await a.server.stop();
@@ -90,7 +90,7 @@ async function swapped() {
   return { a, b, again, client, told };
 }
 
-it("that no other server is left is said only where none is: one that is back is asked first", async () => {
+it('a returned server is tried before "No other server is left" is logged', async () => {
   const { a, b, again, client, told } = await swapped();
   await client.reset("t");
   expect(again.asked).toContain("Reset");
@@ -104,7 +104,7 @@ it("that no other server is left is said only where none is: one that is back is
   await vi.waitFor(() => expect(told[3]).toMatch(new RegExp(`^reprise: the Reverb server at ${a.server.address} ended .*\\. No other server is left$`)));
 });
 
-it("nor is it said of servers that are all closed by then", async () => {
+it('close does not log "No other server is left"', async () => {
   const { client, told } = await swapped();
   const reset = client.reset("t").catch(() => {});
   client.close();
@@ -113,7 +113,7 @@ it("nor is it said of servers that are all closed by then", async () => {
   expect(told.filter((line) => line.includes("No other server"))).toEqual([]);
 });
 
-it("an item without a confirmation goes to another server with the same key, by which a copy on both is told", async () => {
+it("an unconfirmed item is sent to another server with the same key", async () => {
   const twins = [new ReverbTwin("t"), new ReverbTwin("t")] as const;
   const servers = [await GrpcServer.start(twins[0].handler), await GrpcServer.start(twins[1].handler)];
   open.push({ close: () => Promise.all(servers.map((server) => server.stop().catch(() => {}))) });

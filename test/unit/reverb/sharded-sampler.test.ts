@@ -56,7 +56,7 @@ async function limited(): Promise<{ readonly server: SampleServer; has: boolean 
   return made;
 }
 
-it.each([{}, { maxSamples: 10 }, { maxSamples: 1 }])("%j: after a timeout the next call tries again, and has its time", async (options) => {
+it.each([{}, { maxSamples: 10 }, { maxSamples: 1 }])("%j: after a timeout, the next call retries with its full timeout", async (options) => {
   const both = [await limited(), await limited()];
   const sampler = samplerOf(
     both.map(({ server }) => server.grpc.address),
@@ -71,7 +71,7 @@ it.each([{}, { maxSamples: 10 }, { maxSamples: 1 }])("%j: after a timeout the ne
   expect(await said(sampler)).toBe(0);
 });
 
-it("a timeout is that of who waits: one that passes between two calls is nobody's", async () => {
+it("nothing is requested between two calls, and a timeout in between is not reported", async () => {
   const both = [await limited(), await limited()];
   const sampler = samplerOf(
     both.map(({ server }) => server.grpc.address),
@@ -88,7 +88,7 @@ it("a timeout is that of who waits: one that passes between two calls is nobody'
   expect(typeof (await said(sampler))).toBe("number");
 });
 
-it("all calls that wait are told of one timeout", async () => {
+it("one timeout rejects all waiting calls", async () => {
   const both = [await limited(), await limited()];
   const sampler = samplerOf(
     both.map(({ server }) => server.grpc.address),
@@ -100,7 +100,7 @@ it("all calls that wait are told of one timeout", async () => {
   expect(found.every((one) => typeof one === "number")).toBe(true);
 });
 
-it("after IO, when all were gone for too long, the next call tries again", async () => {
+it("after IO because all servers were lost, the next call retries", async () => {
   const give = (stream: Stream) => stream.send(stream.due);
   const both = [await SampleServer.start(give), await SampleServer.start(give)];
   const ports = both.map(({ grpc }) => grpc.port);
@@ -115,7 +115,7 @@ it("after IO, when all were gone for too long, the next call tries again", async
   expect(await said(sampler)).toBe(0);
 });
 
-it("IO is said only of servers that are gone: one that came back meanwhile is asked first", async () => {
+it("a server that has returned is tried before the call fails with IO", async () => {
   const give = (stream: Stream) => stream.send(stream.due);
   let refuses = false;
   const a = await SampleServer.start(() => {});
@@ -133,7 +133,7 @@ it("IO is said only of servers that are gone: one that came back meanwhile is as
   expect(await next).toBe(0);
 });
 
-it("after CORRUPT, and after an error of the server's, the others go on and the next call tries again; nothing is held without bounds", async () => {
+it("after CORRUPT or a server error, the other servers continue and the next calls retry", async () => {
   const good = await serve((stream) => stream.send(stream.due));
   let wrong = (stream: Stream) => stream.call.send(response([1], true));
   const bad = await serve((stream) => wrong(stream));
@@ -160,7 +160,7 @@ it("after CORRUPT, and after an error of the server's, the others go on and the 
   await until(() => bad.sent > before + 10, 1);
 });
 
-it("maxSamples is kept over errors: as many as were asked for, and then the end", async () => {
+it("the sampler returns exactly maxSamples items despite errors", async () => {
   const both = [await limited(), await limited()];
   const sampler = samplerOf(
     both.map(({ server }) => server.grpc.address),
@@ -174,7 +174,7 @@ it("maxSamples is kept over errors: as many as were asked for, and then the end"
   expect(await sampler.next()).toBeUndefined();
 });
 
-it("close rejects who waits, and whoever asks then", async () => {
+it("close rejects waiting and later calls with CLOSED", async () => {
   const both = [await limited(), await limited()];
   const sampler = samplerOf(both.map(({ server }) => server.grpc.address));
   const waits = said(sampler);

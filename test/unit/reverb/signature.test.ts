@@ -9,7 +9,7 @@ import type { Structure } from "../../../src/reverb/wire/structure.ts";
 const bytes = readFileSync(join(import.meta.dirname, "../../conformance/reverb-wire/server_info.response.bin"));
 const signatures = Object.fromEntries(readServerInfo(bytes).tables.map(({ name, signature }) => [name, signature && readSignature(signature)]));
 
-it("none, dicts, named tuples with an order of their own", () => {
+it("readSignature reads missing signatures, dicts, and named tuples in their order", () => {
   expect(signatures.nosig).toBeUndefined();
   expect(signatures.dict).toEqual({
     nest: {
@@ -26,7 +26,7 @@ it("none, dicts, named tuples with an order of their own", () => {
   expect(tfa?.order).toEqual([5, 3, 0, 2, 4, 1]);
 });
 
-it("what is no spec of tensors is no signature", () => {
+it("readSignature returns undefined for structures that are not tensor specs", () => {
   const other: Structure = { kind: "dict", parts: [["x", { kind: "other", field: 11 }]] };
   expect(readSignature(other)).toBeUndefined();
   expect(readSignature({ kind: "list", parts: [{ kind: "none" }] })).toBeUndefined();

@@ -28,7 +28,7 @@ function twin(block: Uint8Array, size: number): Uint8Array {
   return out;
 }
 
-it("any bytes come back, from us and from another library", () => {
+it("uncompress and another library restore compressed bytes", () => {
   const random = new TestRandom(1);
   for (let i = scaled(1500); i > 0; i--) {
     const bytes = bytesOf(random, random.below(random.pick([20, 300, 5000, 200_000])), random.pick([1, 2, 256]));
@@ -39,14 +39,14 @@ it("any bytes come back, from us and from another library", () => {
   }
 });
 
-it("blocks stay as they are while others are made", () => {
+it("compressed blocks do not change while others are compressed", () => {
   const random = new TestRandom(5);
   const all = Array.from({ length: 2000 }, () => bytesOf(random, random.below(random.pick([4, 300, 3000])), random.pick([2, 256])));
   const blocks = all.map(compress);
   expect(blocks.every((block, i) => hex(uncompress(block, (all[i] as Uint8Array).length)) === hex(all[i] as Uint8Array))).toBe(true);
 });
 
-it("bytes of any property test come back", () => {
+it("uncompress restores the arrays of a property test", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
       expect(uncompress(compress(bytes), bytes.length)).toEqual(bytes);
@@ -55,22 +55,22 @@ it("bytes of any property test come back", () => {
   );
 });
 
-it("what repeats itself shrinks, what does not grows by a few bytes", () => {
+it("repetitive bytes shrink, and random bytes grow by only a few bytes", () => {
   expect(compress(new Uint8Array(100_000)).length).toBeLessThan(5000);
   const random = new TestRandom(2);
   const noise = Uint8Array.from({ length: 100_000 }, () => random.below(256));
   expect(compress(noise).length).toBeLessThan(100_050);
 });
 
-describe("tags that we never write", () => {
-  it("a copy with a distance of four bytes, and literals with lengths of three and four", () => {
+describe("tags that compress never writes", () => {
+  it("uncompress reads copies with 4-byte offsets, and literals with 3-byte and 4-byte lengths", () => {
     expect(hex(uncompress(Uint8Array.of(8, 12, 1, 2, 3, 4, (3 << 2) | 3, 4, 0, 0, 0), 8))).toBe("0102030401020304");
     expect(hex(uncompress(Uint8Array.of(2, 62 << 2, 1, 0, 0, 7, 8), 2))).toBe("0708");
     expect(hex(uncompress(Uint8Array.of(2, 63 << 2, 1, 0, 0, 0, 7, 8), 2))).toBe("0708");
   });
 });
 
-it("damaged blocks are CORRUPT, or other bytes of the same number", () => {
+it("damaged blocks throw CORRUPT, or unpack to the same number of bytes", () => {
   const random = new TestRandom(3);
   let refused = 0;
   for (let i = scaled(5000); i > 0; i--) {
@@ -88,6 +88,6 @@ it("damaged blocks are CORRUPT, or other bytes of the same number", () => {
   expect(refused).toBeGreaterThan(scaled(5000) / 4);
 });
 
-it("a hostile length takes no memory", () => {
+it("a length that the block cannot contain throws", () => {
   expect(() => uncompress(Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0x0f, 0), 2 ** 32 - 1)).toThrow("6 bytes cannot unpack to 4294967295 bytes");
 });

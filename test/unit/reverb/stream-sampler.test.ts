@@ -54,8 +54,8 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await settled(2);
 }
 
-describe("what is asked for", () => {
-  it("nothing before the first call; then maxSamples in all, and the stream is finished with the last", async () => {
+describe("requests", () => {
+  it("start with the first call, total maxSamples, and end the stream with the last sample", async () => {
     const server = await serve();
     const sampler = samplerOf(server.grpc.address, { maxSamples: 250 });
     await settled();
@@ -67,7 +67,7 @@ describe("what is asked for", () => {
     expect([stream.ended, stream.sent, stream.asked[0]]).toEqual(["finished", 250, { table: "t", samples: 100, timeout: -1 }]);
   });
 
-  it("an item as the server has it", async () => {
+  it("return an item with its data and metadata", async () => {
     const server = await serve();
     const item = await samplerOf(server.grpc.address).next();
     expect(item).toMatchObject({
@@ -80,13 +80,13 @@ describe("what is asked for", () => {
     [-1, -1],
     [0, 1],
     [250, 250],
-  ])("a rate limiter's timeout of %i ms is sent as %i, since 0 is for ever to the server", async (rateLimiterTimeoutMs, sent) => {
+  ])("send rateLimiterTimeoutMs %i as %i, because the server never times out with 0", async (rateLimiterTimeoutMs, sent) => {
     const server = await serve();
     await samplerOf(server.grpc.address, { rateLimiterTimeoutMs }).next();
     expect(server.streams[0]?.asked[0]?.timeout).toBe(sent);
   });
 
-  it.each([1, 2, 7, 100])("no more than %i are on their way or held for a worker, whatever the server and the reader do", async (most) => {
+  it.each([1, 2, 7, 100])("keep at most %i samples per worker in flight or waiting", async (most) => {
     let peak = 0;
     const given = { n: 0 };
     const server = await serve((stream) => {
@@ -111,7 +111,7 @@ describe("what is asked for", () => {
     expect(peak).toBeGreaterThanOrEqual(Math.min(most, 2) - 1);
   });
 
-  it("a reader that stops is felt: nothing more is asked for", async () => {
+  it("stop if the reader stops", async () => {
     const server = await serve();
     const sampler = samplerOf(server.grpc.address, { maxInFlightSamplesPerWorker: 10, numWorkersPerIterator: 3 });
     await sampler.next();
@@ -123,7 +123,7 @@ describe("what is asked for", () => {
 });
 
 describe("several streams", () => {
-  it("go on side by side, each item once; a slow one holds up none", async () => {
+  it("run in parallel and return each item once, and a slow stream blocks no other", async () => {
     const server = await serve((stream) => {
       if (stream.number !== 1) stream.send(stream.due);
     });
@@ -139,7 +139,7 @@ describe("several streams", () => {
     expect(await sampler.next()).toBeUndefined();
   });
 
-  it("are renewed after maxSamplesPerStream, one after the other, without a gap", async () => {
+  it("are renewed in sequence after maxSamplesPerStream samples, without gaps", async () => {
     const server = await serve();
     const sampler = samplerOf(server.grpc.address, { maxSamplesPerStream: 25, maxInFlightSamplesPerWorker: 10, maxSamples: 90 });
     expect(await some(sampler, 90)).toEqual(upTo(90));
@@ -154,10 +154,10 @@ describe("several streams", () => {
   });
 });
 
-describe("ends", () => {
+describe("errors and ends", () => {
   const late = (stream: Stream) => stream.call.end(4, TIMED_OUT);
 
-  it("the rate limiter's time is up: what has come is given first, and the next call waits again", async () => {
+  it("a rate limiter timeout follows the received samples, and the next call waits again", async () => {
     let empty = true;
     const server = await serve((stream) => {
       if (stream.number === 0) stream.send(3);
@@ -174,7 +174,7 @@ describe("ends", () => {
     expect(await sampler.next()).toBeUndefined();
   });
 
-  it("of several streams that of all must be up, and one goes on with the others", async () => {
+  it("TIMEOUT occurs only after all streams have timed out", async () => {
     const server = await serve((stream) => {
       if (stream.number === 0) late(stream);
     });
@@ -196,7 +196,7 @@ describe("ends", () => {
     [4, "Deadline Exceeded", "IO", "DEADLINE_EXCEEDED: Deadline Exceeded"],
     [5, "Priority table t was not found", "NOT_FOUND", "NOT_FOUND: Priority table t was not found"],
     [13, "Worker is gone", "IO", "INTERNAL: Worker is gone"],
-  ])("status %i with another text (%s) is an error, after what has come; the next call asks anew", async (status, text, code, says) => {
+  ])("status %i with another text (%s) rejects after the received samples, and the next call retries", async (status, text, code, says) => {
     let broken = true;
     const server = await serve((stream) => {
       stream.send(2);
@@ -212,7 +212,7 @@ describe("ends", () => {
     expect(await some(sampler, 2)).toEqual([2, 3]);
   });
 
-  it("close: the server hears of it at once, whoever waits is told, and later calls are refused", async () => {
+  it("close cancels the streams, and rejects waiting and later calls with CLOSED", async () => {
     const server = await serve(() => {});
     const sampler = samplerOf(server.grpc.address, { numWorkersPerIterator: 2 });
     const waits = sampler.next();
@@ -223,7 +223,7 @@ describe("ends", () => {
     await until(() => server.streams.every(({ ended }) => ended === "cancelled"));
   });
 
-  it("a signal ends the wait alone: what comes later is given to the next call", async () => {
+  it("a signal ends only the wait, and the next call returns the late sample", async () => {
     const server = await serve(() => {});
     const sampler = samplerOf(server.grpc.address);
     const stop = new AbortController();
@@ -236,7 +236,7 @@ describe("ends", () => {
     expect(numberOf(await sampler.next())).toBe(0);
   });
 
-  it("a signal, or close, while the table is still asked for", async () => {
+  it("a signal or close ends the wait for the signature of the table", async () => {
     const server = await serve();
     const never = (wait: WaitOptions) => abortable(new Promise<undefined>(() => {}), "a table", wait);
     await expect(samplerOf(server.grpc.address, { signature: never }).next({ signal: abortAfter(10) })).rejects.toMatchObject({
@@ -249,7 +249,7 @@ describe("ends", () => {
     expect(server.streams.length).toBe(0);
   });
 
-  it("an item that cannot be put together is told with its place, and the others come", async () => {
+  it("an item that cannot be assembled rejects with CORRUPT, and later items arrive", async () => {
     const server = await serve((stream) => {
       stream.call.send(response([7], true));
       stream.send(1);
@@ -262,7 +262,7 @@ describe("ends", () => {
     expect(numberOf(await sampler.next())).toBe(0);
   });
 
-  it("a server that sends more than it was asked for is not believed", async () => {
+  it("more samples than requested cause IO, or are ignored after maxSamples", async () => {
     const server = await serve((stream) => stream.send(stream.due + 1));
     const sampler = samplerOf(server.grpc.address, { maxSamples: 3 });
     expect(await some(sampler, 3)).toEqual([0, 1, 2]);
@@ -274,7 +274,7 @@ describe("ends", () => {
 });
 
 describe("lost connections", () => {
-  it("are made anew, and only what did not come is asked for again, over one stream", async () => {
+  it("are replaced, and one stream requests only the missing samples", async () => {
     const server = await serve((stream) => {
       if (stream.number < 3) {
         stream.send(4);
@@ -288,7 +288,7 @@ describe("lost connections", () => {
     expect([server.sent, await sampler.next()]).toEqual([60, undefined]);
   });
 
-  it("a server that ends every stream early is tried for reconnectTimeoutMs, with pauses", async () => {
+  it("a server that ends every stream early is retried with pauses for reconnectTimeoutMs", async () => {
     const server = await serve((stream) => stream.call.end());
     const sampler = samplerOf(server.grpc.address, { reconnectMs: 400 });
     await expect(sampler.next()).rejects.toMatchObject({
@@ -300,7 +300,7 @@ describe("lost connections", () => {
     expect(server.streams.length).toBeLessThan(8);
   });
 
-  it("a server that is gone is an error after reconnectTimeoutMs; when it comes back the same sampler goes on", async () => {
+  it("a lost server causes IO after reconnectTimeoutMs, and the sampler continues after its return", async () => {
     const server = await serve();
     const sampler = samplerOf(server.grpc.address, { reconnectMs: 200, maxInFlightSamplesPerWorker: 1 });
     expect(await some(sampler, 1)).toEqual([0]);
@@ -312,7 +312,7 @@ describe("lost connections", () => {
     expect(again.streams.length).toBe(1);
   });
 
-  it("a sampler that is closed while it waits for a connection asks for nothing more", async () => {
+  it("a sampler that is closed during a reconnect sends no more requests", async () => {
     const server = await serve((stream) => stream.call.end(14, "going away"));
     const sampler = samplerOf(server.grpc.address);
     const waits = sampler.next();

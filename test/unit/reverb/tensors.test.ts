@@ -40,14 +40,14 @@ describe("worked examples", () => {
     expect(hex(writeTensor(dtype, shape, data, delta).content)).toBe(content);
   });
 
-  it("a number a step is never a difference", () => {
+  it("one number per step is never delta-encoded", () => {
     const plain = writeTensor("i32", [3], Int32Array.of(100, 50, 25), false);
     expect(writeTensor("i32", [3], Int32Array.of(100, 50, 25), true)).toEqual(plain);
   });
 });
 
-describe("what was written is read", () => {
-  it.each(dtypes)("%s, plain and as differences", (dtype) => {
+describe("readTensor restores tensors from writeTensor", () => {
+  it.each(dtypes)("%s, plain and delta-encoded", (dtype) => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 800 }), fc.integer({ min: 1, max: 5 }), fc.boolean(), (bytes, steps, delta) => {
         const all = arrayOf(dtype, bytes);
@@ -75,7 +75,7 @@ describe("what was written is read", () => {
     );
   });
 
-  it("a part of an array is written alone, and differences leave the array as it is", () => {
+  it("a part of an array, and delta encoding does not change the array", () => {
     const whole = Int16Array.of(9, 1, 2, 3, 5, 9);
     const message = writeTensor("i16", [2, 2], whole.subarray(1, 5), true);
     expect([...whole]).toEqual([9, 1, 2, 3, 5, 9]);
@@ -83,7 +83,7 @@ describe("what was written is read", () => {
   });
 });
 
-describe("what is no tensor", () => {
+describe("malformed tensors", () => {
   const good = writeTensor("f32", [2, 2], Float32Array.of(1, 2, 3, 4));
   it.each([
     ["a shape of another size", { ...good, shape: [2, 3] }, "CORRUPT", "it should have 24 bytes"],
@@ -109,7 +109,7 @@ describe("columns", () => {
   const chunks = new Chunks([chunk(2n ** 64n - 1n, [numbers(0, 3), writeTensor("string", [3], ["a", "b", "c"])]), chunk(7n, [numbers(3, 2)])]);
   const column = (slices: readonly SliceMessage[], squeeze = false) => chunks.column({ slices, squeeze });
 
-  it("of one slice, of several, squeezed, of text", () => {
+  it("join slices of numbers or text, and squeeze single steps", () => {
     expect(column([slice(2n ** 64n - 1n, 1, 2)]).column.toArray()).toEqual([[2, 3], [4, 5]]); // biome-ignore format: one line
     const joined = column([slice(2n ** 64n - 1n, 2, 1), slice(7n, 0, 2), slice(2n ** 64n - 1n, 0, 1)]);
     expect(joined.column.toArray()).toEqual([[4, 5], [6, 7], [8, 9], [0, 1]]); // biome-ignore format: one line
@@ -118,7 +118,7 @@ describe("columns", () => {
     expect(column([slice(2n ** 64n - 1n, 0, 1, 1), slice(2n ** 64n - 1n, 2, 1, 1)]).column.data).toEqual(["a", "c"]);
   });
 
-  it("an item of many chunks looks at each a few times, in whatever order they come", () => {
+  it("read each of many chunks only a few times, in any order", () => {
     const count = 2000;
     let looks = 0;
     const many = Array.from({ length: count }, (_, i): ChunkMessage => {
@@ -137,7 +137,7 @@ describe("columns", () => {
     expect(looks).toBeLessThan(5 * count);
   });
 
-  it("an item that names the same steps again and again takes no more than the limit, and nothing before it is refused", () => {
+  it("throw OUT_OF_MEMORY if repeated steps exceed the limit", () => {
     const zeros = writeTensor("f32", [1, 1000], new Float32Array(1000));
     const words = writeTensor("string", [500], new Array<string>(500).fill(""));
     const of = (maxBytes: number) => new Chunks([chunk(1n, [zeros, words]), chunk(2n, [zeros])], maxBytes);
@@ -169,12 +169,12 @@ describe("columns", () => {
     ["two squeezed steps", [slice(7n, 0, 2)], true, "a column of 2 steps cannot be squeezed"],
     ["two squeezed slices", [slice(7n, 0, 1), slice(7n, 1, 1)], true, "a column of 2 slices cannot be squeezed"],
     ["numbers and texts", [slice(7n, 0, 1), slice(2n ** 64n - 1n, 1, 1, 1)], false, "steps of i32 [2] and steps of string []"],
-  ])("of %s is CORRUPT", (_, slices, squeeze, why) => {
+  ])("with %s throw CORRUPT", (_, slices, squeeze, why) => {
     expect(() => column(slices, squeeze)).toThrow(expect.objectContaining({ code: "CORRUPT", message: expect.stringContaining(why) }));
   });
 });
 
-it("runs: one slice for steps that follow each other, and no step is added or lost", () => {
+it("slicesOf joins consecutive steps into one slice, without adding or losing steps", () => {
   fc.assert(
     fc.property(fc.array(fc.record({ chunk: fc.nat(2), offset: fc.nat(5), index: fc.nat(1) }), { minLength: 1 }), (steps) => {
       const places = steps.map((at) => ({ chunkKey: BigInt(at.chunk), offset: at.offset, index: at.index }));

@@ -23,8 +23,8 @@ async function reset(address: string, credentials?: object): Promise<unknown> {
   return await client.reset("t").catch((error) => error);
 }
 
-describe("a server behind TLS", () => {
-  it("answers who trusts its authority, by name and by number; also who trusts anybody", async () => {
+describe("a server with TLS", () => {
+  it("answers clients that trust its authority, by name or address, or any certificate", async () => {
     const { address, port } = await serve({ key, cert: certificate });
     expect(await reset(address, { ca: authority })).toBeUndefined();
     expect(await reset(`localhost:${port}`, { ca: authority })).toBeUndefined();
@@ -40,7 +40,7 @@ describe("a server behind TLS", () => {
     ["none but the system's", {}, "its certificate cannot be trusted"],
     ["another name", { ca: authority, servername: "elsewhere.example" }, "Host: elsewhere.example. is not in the cert's altnames"],
     ["what is no certificate", { ca: authority, cert: "nonsense", key: "nonsense" }, "these credentials are invalid: "],
-  ])("is not spoken to with %s: an error at once, with the address and what to do", async (_, credentials, why) => {
+  ])("is rejected with %s, and the error contains the address and a solution", async (_, credentials, why) => {
     const { address } = await serve({ key, cert: certificate });
     const error = (await reset(address, credentials)) as Error;
     expect(error).toMatchObject({ code: "IO", isLost: false });
@@ -49,7 +49,7 @@ describe("a server behind TLS", () => {
     expect(error.message).toMatch(/credentials.*\{ ca \}/);
   });
 
-  it("may ask who the client is", async () => {
+  it("may require a client certificate", async () => {
     const { address } = await serve({ key, cert: certificate, ca: authority, requestCert: true, rejectUnauthorized: true });
     expect(await reset(address, { ca: authority, cert: certificate, key })).toBeUndefined();
     const refused = {
@@ -61,7 +61,7 @@ describe("a server behind TLS", () => {
   });
 });
 
-it("a server without TLS, asked for it; one with it, asked without", async () => {
+it("TLS clients of plain servers and plain clients of TLS servers fail with IO", async () => {
   const plain = await serve();
   const error = (await reset(plain.address, { ca: authority })) as Error;
   expect(error).toMatchObject({
@@ -73,6 +73,6 @@ it("a server without TLS, asked for it; one with it, asked without", async () =>
   expect(await reset(secure.address)).toMatchObject({ code: "IO", message: expect.stringContaining("Pass credentials") });
 });
 
-it("credentials that are no object", () => {
+it("credentials that are not an object throw", () => {
   expect(() => new ReverbClient("localhost:1", { credentials: "secret" as never })).toThrow(/credentials must/);
 });

@@ -35,7 +35,7 @@ afterEach(async () => {
   expect(twin.wrong).toEqual([]);
 });
 
-it("the newest values that were pushed are pulled, whatever the client's spec is", async () => {
+it("pull returns the newest pushed values, independent of the client's spec", async () => {
   const container = new ReverbVariableContainer(client);
   for (const n of [1, 2, 3]) await container.push({ step: n, w: new Column(Float32Array.of(n, 0, 0, 0, 0, n), [2, 3]) });
   expect(twin.tables.get("variables")?.size).toBe(1);
@@ -47,7 +47,7 @@ it("the newest values that were pushed are pulled, whatever the client's spec is
   await expect(container.update({ step: new BigInt64Array(1), w: new Float32Array(4) })).rejects.toThrow(/^variables\.w must be .*f32 of shape \[2, 3\]/);
 });
 
-it("a wait ends after its time, or by a signal", async () => {
+it("pull rejects after its timeout, after a signal, and after close", async () => {
   const container = new ReverbVariableContainer(client);
   await expect(container.pull({ timeoutMs: 1 })).rejects.toMatchObject({ code: "TIMEOUT" });
   const controller = new AbortController();
@@ -63,7 +63,7 @@ it.each([
   [[{ name: "other", maxSize: 1, signature }], { code: "NOT_FOUND", message: expect.stringMatching(/^each of tableNames must .*other.*got "variables"$/) }],
   [[{ name: "variables", maxSize: 2, signature }], { name: "RangeError", message: expect.stringMatching(/^maxSize of table variables must .*1.*got 2$/) }],
   [[{ name: "variables", maxSize: 1 }], { name: "TypeError", message: expect.stringMatching(/^table variables has no signature/) }],
-])("what a table must be is told with the first call, and asked again: %#", async (wrong, error) => {
+])("calls reject an unsuitable table until the server replaces it: %#", async (wrong, error) => {
   const right = tables;
   tables = wrong as WrittenTable[];
   const container = new ReverbVariableContainer(client);
@@ -74,7 +74,7 @@ it.each([
   expect((await container.pull()).w).toEqual(new Column(Float32Array.of(1, 2), [2, 1]));
 });
 
-it("what cannot be written, or does not fit, is refused before it is sent", async () => {
+it("push rejects values that do not fit before it sends anything", async () => {
   tables = [
     { name: "variables", maxSize: 1, signature: { c: [C64, [2]] } },
     { name: "other", maxSize: 1, signature },
@@ -91,7 +91,7 @@ it("what cannot be written, or does not fit, is refused before it is sent", asyn
   expect(twin.came).toBe(0);
 });
 
-it("several servers have no newest values", async () => {
+it("the constructor rejects a client with several servers", async () => {
   const several = new ReverbClient([server.address, "127.0.0.1:1"]);
   expect(() => new ReverbVariableContainer(several)).toThrow(/^variables must/);
   several.close();

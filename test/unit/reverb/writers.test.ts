@@ -12,7 +12,7 @@ const spec = { a: i32(), b: f32(2) };
 const client = new ReverbClient("127.0.0.1:1", { spec, reconnectTimeoutMs: 0 });
 afterAll(() => client.close());
 
-it("rules that a server's items cannot keep are UNSUPPORTED, with what to do instead", () => {
+it("writer rejects rules that are invalid or not supported by Reverb", () => {
   const of = (rule: object) => () => client.writer({ keep: 4, items: [{ table: "t", length: 2, ...rule }] as never });
   const unsupported = (message: RegExp) => expect.objectContaining({ code: "UNSUPPORTED", message: expect.stringMatching(message) });
   expect(of({ nStep: 3, length: undefined })).toThrow(unsupported(/^items\[0\]\.nStep is not supported with a Reverb server.*nStep \+ 1 steps/));
@@ -27,7 +27,7 @@ it("rules that a server's items cannot keep are UNSUPPORTED, with what to do ins
   expect(() => client.writer({ keep: 1, lanes: 2 } as never)).toThrow("writer has no option");
 });
 
-it("steps and items of the wrong form change nothing", () => {
+it("append and createItem reject invalid steps and items, and change nothing", () => {
   const writer = client.writer({ keep: 2 });
   writer.append({ a: 1, b: [1, 2] });
   expect(() => writer.append({ a: 1.5, b: [1, 2] })).toThrow(expect.objectContaining({ code: "INVALID_DATA" }));
@@ -39,7 +39,7 @@ it("steps and items of the wrong form change nothing", () => {
   expect(() => writer.append({ a: 1, b: [1, 2] })).toThrow(expect.objectContaining({ code: "CLOSED" }));
 });
 
-it("a flush that is refused leaves the chunk to come, and its items, as they were", async () => {
+it("a rejected flush leaves the incomplete chunk and its items unchanged", async () => {
   const writer = client.legacyWriter({ maxSequenceLength: 3, chunkLength: 3 });
   writer.append({ a: 1, b: [1, 2] });
   // The item waits for its chunk and is not sent. Otherwise there would be a promise, because the table is unknown.
@@ -57,7 +57,7 @@ it("a flush that is refused leaves the chunk to come, and its items, as they wer
   await expect(writer.flush()).rejects.toMatchObject({ code: "CLOSED" });
 });
 
-it("options of the other writers", () => {
+it("legacyWriter and structuredWriter reject invalid options", () => {
   expect(() => client.legacyWriter({ maxSequenceLength: 3, chunkLength: 4 })).toThrow(/chunkLength must .*1 … 3, got 4/);
   expect(() => client.legacyWriter({ maxSequenceLength: 0 })).toThrow("maxSequenceLength");
   expect(() => client.legacyWriter({ maxSequenceLength: 1, maxInFlightItems: 0 })).toThrow("maxInFlightItems");
@@ -73,7 +73,7 @@ it("options of the other writers", () => {
   without.close();
 });
 
-it("an error of a server that is not there comes once: with the item's promise, or with flush for who did not read it", async () => {
+it("a connection error is reported once, by the item's promise or by flush", async () => {
   const gone = { code: "IO", message: expect.stringContaining("127.0.0.1:1") };
   const pattern = patternFromTransform({ a: i32(), b: f32(2) }, (step) => ({ x: step.a.at(-1) }));
   const step = { a: 1, b: [1, 2] as const };
@@ -102,7 +102,7 @@ it("an error of a server that is not there comes once: with the item's promise, 
   await trajectories.flush();
 });
 
-it("an end with a limit that nobody reads leaves its error to flush, and close tells the logger of what is left", async () => {
+it("flush reports the error of an unawaited endEpisode, and close logs unreported errors", async () => {
   const warnings: string[] = [];
   const own = new ReverbClient("127.0.0.1:1", { spec, reconnectTimeoutMs: 0, logger: (message) => void warnings.push(message) });
   const writer = own.trajectoryWriter({ numKeepAliveRefs: 1 });
@@ -134,7 +134,7 @@ it("an end with a limit that nobody reads leaves its error to flush, and close t
   own.close();
 });
 
-it("promises of several items that nobody awaits are no unhandled rejections; flush tells of them", async () => {
+it("unawaited promises of several items cause no unhandled rejections, and flush reports the error", async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
   process.on("unhandledRejection", note);
@@ -151,7 +151,7 @@ it("promises of several items that nobody awaits are no unhandled rejections; fl
   expect(unhandled).toEqual([]);
 });
 
-it("the chunks that later items may refer to are those of the steps at hand, whatever was kept, left out, ended and cleared", () => {
+it("chunkKeys returns the chunks of all stored steps after any sequence of calls", () => {
   const random = new TestRandom(7);
   const leaves = measureLeaves(leavesOf({ a: i32(), b: i32(), wide: i32(300) })).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
   const held = new BufferedSteps(leaves, 8, { maxChunk: 3 });
@@ -185,7 +185,7 @@ it("the chunks that later items may refer to are those of the steps at hand, wha
   }
 });
 
-it("a field that is kept shorter from now on lets go of its older steps, and of their chunks", () => {
+it("configure with a shorter history releases older steps and their chunks", () => {
   const leaf = { ...(measureLeaves(leavesOf({ a: i32() }))[0] as MeasuredLeaf), kind: 0, offset: 0, staged: 0 } as PlacedLeaf;
   const held = new BufferedSteps([leaf], 10, { maxChunk: 1 });
   const add = (step: number) => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ObjectStore } from "../../../src/schema/object-store.ts";
 import { TestRandom } from "../../support/random.ts";
 
-test("values stay beside rows that are held, and are let go beside others, a few with each row that is taken", () => {
+test("ObjectStore keeps the values of live rows, and releases others gradually", () => {
   const random = new TestRandom(15);
   const live = new Set<number>();
   const twin = new Map<number, readonly unknown[]>();

@@ -13,8 +13,8 @@ const into = (dtype: Parameters<typeof targetOf>[0], shape: readonly number[], v
   return misfit === undefined ? Array.from(made.slice(1, -1)) : `${misfit.code}: ${misfit.rule}`;
 };
 
-describe("values on their way into arrays", () => {
-  it("nest as the shape, stand flat, or are arrays of the dtype at any depth", () => {
+describe("values that are put into arrays", () => {
+  it("may be nested, flat, or typed arrays at any depth", () => {
     const nested = [
       [1, 2],
       [3, 4],
@@ -26,7 +26,7 @@ describe("values on their way into arrays", () => {
       expect(into("f32", [2, 2], value)).toMatch(/^SPEC_MISMATCH: f32/);
   });
 
-  it("are single numbers, or arrays of one", () => {
+  it("are single numbers, or typed arrays of one element, for a scalar", () => {
     expect(into("i32", [], 5)).toEqual([5]);
     expect(into("i32", [], Int32Array.of(5))).toEqual([5]);
     expect(into("i32", [], [5])).toBe("SPEC_MISMATCH: i32, an integer in -2147483648 … 2147483647");
@@ -34,7 +34,7 @@ describe("values on their way into arrays", () => {
     expect(into("i64", [], 1.5)).toBe("SPEC_MISMATCH: i64, a bigint or a safe integer");
   });
 
-  it("are no numbers that the dtype cannot hold", () => {
+  it("are rejected if the dtype cannot hold them", () => {
     expect(into("u8", [2], [1, 256])).toBe("INVALID_DATA: u8, an integer in 0 … 255");
     expect(into("i16", [], 0.5)).toBe("INVALID_DATA: i16, an integer in -32768 … 32767");
     expect(into("u32", [], Number.NaN)).toBe("INVALID_DATA: u32, an integer in 0 … 4294967295");
@@ -42,7 +42,7 @@ describe("values on their way into arrays", () => {
     expect(into("bool", [2], Uint8Array.of(1, 2), {})).toBe("INVALID_DATA: bool, an integer in 0 … 1");
   });
 
-  it("may be any numbers, or columns, where the taker says so", () => {
+  it("may be other numbers or columns if the options allow them", () => {
     const any: PutOptions = { anyNumbers: true };
     expect(into("f32", [2], Int8Array.of(1, 2))).toBe("SPEC_MISMATCH: f32 of shape [2]");
     expect(into("f32", [2], Int8Array.of(1, 2), any)).toEqual([1, 2]);

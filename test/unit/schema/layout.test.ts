@@ -37,7 +37,7 @@ test.each([
   [65_535, 4],
   [65_536, 4],
   [200_000, 3],
-])("rows of %i bytes, %i of them, hold what they were given over two turns and a restore", (bytes, maxSize) => {
+])("rows of %i bytes in a table of %i keep their values after reuse and restore", (bytes, maxSize) => {
   const replay = new Replay({ spec: { i: i32(), v: u8(bytes) }, tables: { t: { maxSize }, windows: { maxSize: 3 } } });
   const writer = replay.writer({ keep: 3 });
   const turns = Math.ceil(2.3 * maxSize);
@@ -66,7 +66,7 @@ test.each([
   }
 });
 
-test("leaves of many widths stand in one row without touching each other", () => {
+test("leaves of many widths in one row do not overwrite each other", () => {
   const spec = Object.fromEntries([1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 31, 32, 33, 64, 100].map((n) => [`b${n}`, u8(n)])) as {
     [name: string]: ReturnType<typeof u8>;
   };
@@ -85,7 +85,7 @@ test("leaves of many widths stand in one row without touching each other", () =>
   }
 });
 
-test("shared frames are kept once: of state and next state, of a stack, and zeros not at all", () => {
+test("shared frames are stored once, and frames of zeros use no memory", () => {
   const frame = 4000;
   const spec = { s: shared("frames", u8(frame), 4), next: shared("frames", u8(frame), 4) };
   const plain = { s: u8(4, frame), next: u8(4, frame) };
@@ -117,7 +117,7 @@ test("shared frames are kept once: of state and next state, of a stack, and zero
   expect(zeros.stats().bytes.used).toBeLessThan(1 << 20);
 });
 
-test("frames go with the last step that names them", () => {
+test("frames are released with the last step that references them", () => {
   const replay = new Replay({ spec: shared("f", u8(1000)), tables: { t: { maxSize: 10 } } });
   const writer = replay.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
   for (let i = 0; i < 200; i++) writer.append(rowOf(i >> 1, 1000));

@@ -14,7 +14,7 @@ function roundTrip(spec: Spec, step: unknown): unknown {
   return replay.table("t").sample(1).steps;
 }
 
-test("objects, arrays, tuples and single leaves nest, and come back nested so", () => {
+test("nested objects, arrays, tuples and single leaves keep their structure", () => {
   const spec = { obs: { image: u8(2, 2), parts: [f32(2), { deep: i32() }] }, reward: f64() } as const;
   const steps = roundTrip(spec, { obs: { image: [1, 2, 3, 4], parts: [[5, 6], { deep: 7 }] }, reward: 8 });
   expect(steps).toEqual({
@@ -31,7 +31,7 @@ test("objects, arrays, tuples and single leaves nest, and come back nested so", 
   ]);
 });
 
-test("more than eight keys, in any order, land where they belong", () => {
+test("more than eight keys keep their values in any order", () => {
   const names = [..."jcafkbhdgie"];
   const spec = Object.fromEntries(names.map((name) => [name, i32()]));
   const step = Object.fromEntries(names.map((name, i) => [name, 10 * i]));
@@ -56,7 +56,7 @@ const BOUNDS: { readonly [D in Dtype]: readonly [min: number | bigint, max: numb
   bf16: [-3.3895313892515355e38, 3.3895313892515355e38],
 };
 
-test.each(Object.entries(BOUNDS))("%s holds its bounds, as a number, in an array and in a typed array", (name, [min, max]) => {
+test.each(Object.entries(BOUNDS))("%s stores its bounds, as a number, in an array and in a typed array", (name, [min, max]) => {
   const leaf = LEAVES[name as Dtype];
   for (const value of [min, max]) {
     const { data } = roundTrip(leaf(), value) as { data: Float64Array };
@@ -69,7 +69,7 @@ test.each(Object.entries(BOUNDS))("%s holds its bounds, as a number, in an array
   }
 });
 
-test.each(Object.entries(BOUNDS).filter(([name]) => !DTYPES[name as Dtype].float))("%s refuses what it cannot hold", (name, [min, max]) => {
+test.each(Object.entries(BOUNDS).filter(([name]) => !DTYPES[name as Dtype].float))("%s rejects values that it cannot hold", (name, [min, max]) => {
   const leaf = LEAVES[name as Dtype];
   const replay = new Replay({ spec: { x: leaf(), y: leaf(2) } as Spec, tables });
   const writer = replay.writer();
@@ -89,7 +89,7 @@ test.each(Object.entries(BOUNDS).filter(([name]) => !DTYPES[name as Dtype].float
       expectRefused(replay, () => writer.append({ x: bad, y: [zero, zero] }), "INVALID_DATA", /^x must be/);
 });
 
-test("64-bit leaves take bigints and safe integers, floats take NaN and infinities, bool takes booleans", () => {
+test("64-bit leaves accept bigints and safe integers, floats accept NaN and infinities, bool accepts booleans", () => {
   expect((roundTrip(i64(), 5) as { data: BigInt64Array }).data[0]).toBe(5n);
   expect((roundTrip(u64(2), [5, 6n]) as { data: BigUint64Array }).data[0]).toBe(5n);
   expect([...(roundTrip(f32(3), [Number.NaN, Number.POSITIVE_INFINITY, -0]) as { data: Float32Array }).data]).toEqual([
@@ -101,7 +101,7 @@ test("64-bit leaves take bigints and safe integers, floats take NaN and infiniti
   expect((roundTrip(bool(), true) as { data: Uint8Array }).data[0]).toBe(1);
 });
 
-test("a value of another form is refused, names its path, and leaves no trace", () => {
+test("a value of another form throws with its path, and changes nothing", () => {
   const replay = new Replay({ spec: { o: { p: f32(3) }, a: i32(), b: u8(2, 2) } as Spec, tables });
   const writer = replay.writer();
   const good = { o: { p: [1, 2, 3] }, a: 1, b: [1, 2, 3, 4] };
@@ -132,7 +132,7 @@ test("a value of another form is refused, names its path, and leaves no trace", 
   expect(replay.stats().steps).toBe(1);
 });
 
-test("nested arrays have the shape at every level, or are flat", () => {
+test("nested arrays must have the shape at every level, or be flat", () => {
   const replay: Replay = new Replay({ spec: { m: f32(2, 2), x: f32() }, tables });
   const writer = replay.writer();
   const lanes = replay.writer({ lanes: 2 });
@@ -178,7 +178,7 @@ test("nested arrays have the shape at every level, or are flat", () => {
   expectRefused(replay, () => writer.appendColumns({ m: good, x: [[1], [2], [3], [4]] }), "SPEC_MISMATCH", /^x must be/, /an array of 1/);
 });
 
-test("columns are flat, or nested by time and lane, the first one too", () => {
+test("columns may be flat, or nested by time and lane", () => {
   const replay = new Replay({ spec: { a: f32(2), b: i32() } as Spec, tables });
   const writer = replay.writer();
   const lanes = replay.writer({ lanes: 2 });
@@ -196,7 +196,7 @@ test("columns are flat, or nested by time and lane, the first one too", () => {
   }
 });
 
-test("columns and lanes of another form are refused", () => {
+test("columns and lanes of another form are rejected", () => {
   const replay = new Replay({ spec: { a: f32(), b: f32(2) } as Spec, tables });
   const writer = replay.writer();
   const lanes = replay.writer({ lanes: 3 });
@@ -218,7 +218,7 @@ test("columns and lanes of another form are refused", () => {
   expect(replay.stats().steps).toBe(0);
 });
 
-test("flatten and pack are each other's reverse, and flatten tells another structure", () => {
+test("pack reverses flatten, and flatten rejects another structure", () => {
   const spec = { z: f32(), a: [i32(), { m: u8() }] } as const;
   const value = { z: 1, a: [2, { m: 3 }] };
   expect(flatten(spec, value)).toEqual([2, 3, 1]);
@@ -241,7 +241,7 @@ test("flatten and pack are each other's reverse, and flatten tells another struc
   }
 });
 
-test("a spec that is none is refused, and the message names the path", () => {
+test("an invalid spec throws with its path", () => {
   const bad: [unknown, typeof TypeError | typeof RangeError | "SPEC_MISMATCH", RegExp, RegExp][] = [
     [null, TypeError, /^spec must be a leaf/, /null/],
     ["f32", TypeError, /^spec must be/, /"f32"/],

@@ -6,7 +6,7 @@ import { anyCharacter } from "../../support/any-character.ts";
 const text = fc.string({ unit: anyCharacter, maxLength: 12 }).filter(isWellFormed);
 
 describe("texts in rows", () => {
-  it("have their length, their bytes, and zeros behind, whatever stood there before", () => {
+  it("are stored as their length, their bytes and zeros", () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 255 }), (given, maxBytes, before) => {
         const size = textBytes(maxBytes);
@@ -31,7 +31,7 @@ describe("texts in rows", () => {
     );
   });
 
-  it("may end with the last byte of any character, and not within one", () => {
+  it("are written only if all their bytes fit in maxBytes", () => {
     for (const character of ["a", "é", "€", "𝄞"]) {
       const bytes = utf8Bytes(character);
       for (let maxBytes = 0; maxBytes <= 9; maxBytes++) {
@@ -42,7 +42,7 @@ describe("texts in rows", () => {
     }
   });
 
-  it("keep a byte order mark and zeros, are as long as a u32 says, and never longer than the limit", () => {
+  it("keep byte order marks and zeros, and are never read beyond the limit", () => {
     const memory = new Uint8Array(2 * textBytes(70_000));
     const long = `\ufeff\0${"x".repeat(69_990)}\0`;
     writeText(memory, 0, 70_000, long);
@@ -56,7 +56,7 @@ describe("texts in rows", () => {
   });
 });
 
-it("half a character is no text", () => {
+it("isWellFormed returns false for unpaired surrogates and values that are not strings", () => {
   expect(["", "a", "\0", "𝄞", "\ufffd"].every(isWellFormed)).toBe(true);
   for (const value of ["\ud834", "\udd1e", "a\ud834b", "\udd1e\ud834", 5, null, undefined, ["a"], new Uint8Array(1)]) expect(isWellFormed(value)).toBe(false);
 });

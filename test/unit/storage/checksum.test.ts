@@ -25,7 +25,7 @@ describe("the checksum", () => {
     expect(x.crc32c(0, base, 9) >>> 0).toBe(0xe3069283);
   });
 
-  it("is the same by folding, of every length and from every place, and leaves the bytes as they were", () => {
+  it("is correct for every length and offset, and leaves the bytes unchanged", () => {
     const random = new TestRandom(12);
     const noise = Uint8Array.from({ length: 150_000 }, () => random.below(256));
     const lengths = [...Array.from({ length: 1500 }, (_, length) => length), ...Array.from({ length: 300 }, () => random.below(150_000))];
@@ -40,7 +40,7 @@ describe("the checksum", () => {
     }
   });
 
-  it("of a section is over its head and its payload", () => {
+  it("of a section covers its head and its payload", () => {
     for (const length of [0, 1, 5, 600, 100_000]) {
       const payload = u8.slice(base + 16, base + 16 + length);
       x.section_seal(base, 33, 7, length);
@@ -50,7 +50,7 @@ describe("the checksum", () => {
     }
   });
 
-  it("has memory that grows, up to a limit that is named", () => {
+  it("has memory that grows up to a limit", () => {
     const other = new SectionMemory();
     other.reserve(10);
     const { length } = other.u8;

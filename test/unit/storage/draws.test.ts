@@ -63,7 +63,7 @@ const TABLES = [
   ["prioritized", { sampler: prioritized(0.6) }],
 ] as const;
 
-test.each(TABLES)("a draw is one short record, however many items it has: %s", async (_, table) => {
+test.each(TABLES)("a sample call writes one short record, whatever its batch size: %s", async (_, table) => {
   const dir = memory();
   const replay = await filled(dir, "always", table);
   const sizes = [1, 32, 256].map((n) => {
@@ -78,7 +78,7 @@ test.each(TABLES)("a draw is one short record, however many items it has: %s", a
 describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] as const)("with durability %j", (durability) => {
   const everyMs = Math.max(1000, typeof durability === "object" ? durability.everyMs : 0);
 
-  test("counts are written once a second at most, by a timer", async () => {
+  test("a timer writes counts at most once per second", async () => {
     const dir = memory();
     const replay = await filled(dir, durability);
     const before = kindsIn(dir).length;
@@ -97,7 +97,7 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("a loop that gives timers no turn has them written likewise", async () => {
+  test("a loop that blocks timers also writes counts at most once per second", async () => {
     const dir = memory();
     let now = 1e6;
     vi.spyOn(performance, "now").mockImplementation(() => now);
@@ -121,7 +121,7 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
     vi.restoreAllMocks();
   });
 
-  test("a kill forgets counts of that time, and nothing else: the next draws are the same", async () => {
+  test("a kill loses only recent counts, and the next draws are the same", async () => {
     const dir = memory();
     const replay = await filled(dir, durability);
     drawn(replay, 500);
@@ -142,7 +142,7 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
 });
 
 test.each(["always", "manual", { everyMs: 10 }, { everyMs: 1000 }] as const)(
-  "after a flush, and after dispose, everything is exact: %j",
+  "all counts are exact after flush and after dispose: %j",
   async (durability) => {
     const dir = memory();
     const replay = await filled(dir, durability, { sampler: prioritized(0.6) });
@@ -160,7 +160,7 @@ test.each(["always", "manual", { everyMs: 10 }, { everyMs: 1000 }] as const)(
   },
 );
 
-test("by hand a value that is kept is of a moment that has the counts", async () => {
+test("with manual durability, a kept value is restored with the counts of its moment", async () => {
   const dir = memory();
   const replay = await filled(dir, "manual");
   for (let k = 0; k < 5; k++) {
@@ -172,7 +172,7 @@ test("by hand a value that is kept is of a moment that has the counts", async ()
   }
 });
 
-test("where maxTimesSampled decides what leaves, counts are exact after each call", async () => {
+test("with maxTimesSampled, counts are exact after each call", async () => {
   const dir = memory();
   const replay = await filled(dir, "always", { maxTimesSampled: 4 });
   for (let k = 0; k < 40; k++) {
@@ -183,7 +183,7 @@ test("where maxTimesSampled decides what leaves, counts are exact after each cal
   expect(Buffer.compare(draws(killed), draws(replay))).toBe(0);
 });
 
-test("counts survive when segments that hold them are given back", async () => {
+test("counts survive when their segments are released", async () => {
   const dir = memory();
   const replay = (await again(dir, {
     spec: { x: i32() },

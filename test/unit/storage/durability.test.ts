@@ -51,7 +51,7 @@ const KINDS: readonly (readonly [string, (dir: MemoryDirectory, durability?: Dur
   ],
 ];
 
-describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) => {
+describe.each(KINDS)("a loop that blocks timers: %s", (_, open, count) => {
   // The rows contain the milliseconds per call, at first and later.
   test.each([
     [0.001, 0.001],
@@ -60,7 +60,7 @@ describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) =>
     [700, 700],
     [0.01, 100],
     [100, 0.1],
-  ])("has on the disk what was appended a second ago (%s ms a call, then %s ms)", async (first, then) => {
+  ])("stores each step on the disk within a second (%s ms per call, then %s ms)", async (first, then) => {
     const dir = memory();
     let now = 1e6 + 0.25;
     vi.spyOn(performance, "now").mockImplementation(() => now);
@@ -84,7 +84,7 @@ describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) =>
     kept.close();
   });
 
-  test("where it is not asked for nothing is flushed", async () => {
+  test("flushes nothing with manual durability", async () => {
     const dir = memory();
     let now = 1e6;
     vi.spyOn(performance, "now").mockImplementation(() => now);
@@ -99,7 +99,7 @@ describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) =>
   });
 });
 
-test.each(some(["exit", "throw"], 1))("a process that ends without a flush has written everything (%s)", async (how) => {
+test.each(some(["exit", "throw"], 1))("a process that ends without a flush has stored everything (%s)", async (how) => {
   for (const what of ["replay", "draws", "pfrl"]) {
     const dir = join(folder, `${what}-${how}`);
     const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "programs/leaver.mjs"), dir, what, how]);

@@ -34,7 +34,7 @@ function sectionOf(kind: number, id: number, payload: Uint8Array): Uint8Array {
 }
 
 describe("a log that is cut at any byte", () => {
-  it("has every group whose end was written, and goes on", () => {
+  it("keeps every complete group, and can be continued", () => {
     const { directory, groups } = writtenLog(65_536, {}, 2, 4000);
     const whole = directory.files().get(FIRST) as Uint8Array;
     const ends = endsOf(directory);
@@ -60,7 +60,7 @@ describe("a log that is cut at any byte", () => {
     }
   });
 
-  it("is the same in the last of many segments", () => {
+  it("keeps complete groups if the last of many segments is cut", () => {
     const random = new TestRandom(4);
     const { directory, groups } = writtenLog(1 << 20, { segmentBytes: 100_000 }, 5, 3000);
     const files = directory.files();
@@ -81,7 +81,7 @@ describe("a log that is cut at any byte", () => {
     expect(last).toBe(groups.length);
   });
 
-  it("says what was cut off", () => {
+  it("warns about the bytes that were cut off", () => {
     const { directory, groups } = writtenLog(2000);
     const bytes = directory.files().get(FIRST) as Uint8Array;
     const warned: string[] = [];
@@ -92,7 +92,7 @@ describe("a log that is cut at any byte", () => {
 });
 
 describe("a crash", () => {
-  it("leaves what was flushed, and of what came later the first groups, through segments and drops", () => {
+  it("keeps all flushed groups, and a prefix of later groups, across segments and drops", () => {
     for (let seed = 1; seed <= (slow ? 400 : scaled(40)); seed++) {
       const random = new TestRandom(seed);
       const directory = memory();
@@ -132,8 +132,8 @@ describe("a crash", () => {
   });
 });
 
-describe("a bit that was flipped", () => {
-  it("is refused, or cut off with the last group; salvaged, only groups that were written are there", () => {
+describe("a flipped bit", () => {
+  it("is rejected or cuts the last group, and salvage keeps only written groups", () => {
     const { directory, groups } = writtenLog(4096);
     const bytes = directory.files().get(FIRST) as Uint8Array;
     const lastGroup = endsOf(directory).at(-2) as number;
@@ -171,7 +171,7 @@ describe("a bit that was flipped", () => {
     expect(refused).toBeGreaterThan(bits.length / 2);
   });
 
-  it("in any of several segments is refused by name and place, or salvaged up to there", () => {
+  it("in one of several segments is rejected with its file, or salvage keeps earlier groups", () => {
     const { directory, groups } = writtenLog(40_000, { segmentBytes: 5000 });
     const files = directory.files();
     const names = [...files.keys()].sort();
@@ -220,7 +220,7 @@ describe("segments", () => {
   const files = directory.files();
   const names = [...files.keys()].sort();
 
-  it("that are missing are named", () => {
+  it("missing segments throw CORRUPT with the name of the file", () => {
     expect(names.length).toBeGreaterThan(6);
     for (const name of names.slice(0, -1)) {
       const rest = [...files].filter(([one]) => one !== name);
@@ -235,7 +235,7 @@ describe("segments", () => {
     }
   });
 
-  it("that were exchanged, cut, or brought from elsewhere are refused", () => {
+  it("exchanged, cut and foreign segments throw CORRUPT", () => {
     const [first, second] = names as [string, string];
     const exchanged = new Map(files).set(first, files.get(second) as Uint8Array<ArrayBuffer>).set(second, files.get(first) as Uint8Array<ArrayBuffer>);
     const cut = new Map(files).set(second, (files.get(second) as Uint8Array<ArrayBuffer>).subarray(0, -48));
@@ -250,7 +250,7 @@ describe("segments", () => {
       );
   });
 
-  it("that have bytes behind their end lose them, and are written to", () => {
+  it("bytes after the end of a segment are cut off, and writing continues", () => {
     const [first] = names as [string];
     const longer = memory({ files: new Map(files).set(first, Uint8Array.of(...(files.get(first) as Uint8Array<ArrayBuffer>), 1)) });
     const warned: string[] = [];
@@ -264,7 +264,7 @@ describe("segments", () => {
     expect(reopened(longer).length).toBe(groups.flat().length + 1);
   });
 
-  it("of a copy that went its own way are refused", () => {
+  it("segments of a diverged copy throw CORRUPT", () => {
     const copies = [1, 2].map((seed) => {
       const copy = memory({ files });
       const log = Log.open(copy, { ...MANUAL, segmentBytes: 5000 });
@@ -285,7 +285,7 @@ describe("segments", () => {
     );
   });
 
-  it("of somebody else are left as they are", () => {
+  it("files of other programs throw CORRUPT and are not changed", () => {
     const snapshot = Buffer.concat([Buffer.from("REPRISE1"), sectionOf(32, 0, Buffer.from("a snapshot"))]);
     for (const bytes of [Buffer.from("my own data"), Buffer.from("mine"), snapshot, Buffer.alloc(40, 1)]) {
       const theirs = memory({ files: [[FIRST, bytes]] });
@@ -303,7 +303,7 @@ describe("segments", () => {
       expect(reopened(memory({ files: [[FIRST, bytes]] }))).toEqual([]);
   });
 
-  it("of another version are refused, and left alone", () => {
+  it("segments of another version throw UNSUPPORTED and are not changed", () => {
     const bytes = (files.get(names[0] as string) as Uint8Array).slice();
     bytes[7] = 0x32;
     const other = memory({ files: [[FIRST, bytes]] });
@@ -374,7 +374,7 @@ describe.each(
     return count;
   };
 
-  it.each(["ENOSPC", "EIO"] as const)("once with %s while writing, at any write: the next flush has it all", (code) => {
+  it.each(["ENOSPC", "EIO"] as const)("a single %s at any write loses no groups", (code) => {
     const writes = last("write");
     expect(writes).toBeGreaterThan(10);
     for (let index = 0; index < writes; index++) {
@@ -394,7 +394,7 @@ describe.each(
     }
   });
 
-  it("for good while writing: what was flushed is there, and nothing else is lost but what could not be written", () => {
+  it("permanent write errors lose only groups that were not flushed", () => {
     const writes = last("write");
     for (let index = 1; index < writes; index++) {
       const { directory, log, groups, flushed, errors } = run(
@@ -416,7 +416,7 @@ describe.each(
     }
   });
 
-  it("at any sync: every later call says so, and what was flushed before is there", () => {
+  it("a sync error makes every later call throw, and flushed groups are kept", () => {
     const syncs = last("sync");
     expect(syncs).toBeGreaterThan(8);
     for (let index = 0; index < syncs; index++) {
@@ -438,7 +438,7 @@ describe.each(
     }
   });
 
-  it("that opens, removes or truncates nothing is an IO error, or is tried again", () => {
+  it("errors in open, truncate and remove lose no groups", () => {
     for (const kind of ["open", "truncate", "remove"] as const) {
       for (let index = 0; index < 12; index++) {
         const { directory, log, groups } = run((operation) => {
@@ -451,7 +451,7 @@ describe.each(
     }
   });
 
-  it("that writes and reads less than asked is no failure", () => {
+  it("partial reads and writes are completed", () => {
     const short = ({ kind, bytes, index }: Operation) => (kind === "write" || kind === "read" ? { bytes: 1 + ((index * 37) % bytes) } : undefined);
     const { directory, log, groups, errors } = run(short, 1);
     expect(errors).toEqual([]);
@@ -460,7 +460,7 @@ describe.each(
     expect(groupsOf(reopened(again), groups)).toBe(30);
   });
 
-  it("that cannot be read is an IO error, and nothing is changed", () => {
+  it("a read error throws IO and changes no files", () => {
     const { directory } = writtenLog(20_000, { segmentBytes: 5000 });
     const files = directory.files();
     for (let index = 0; index < 12; index += stride(1, 4)) {
@@ -474,7 +474,7 @@ describe.each(
     }
   });
 
-  it("does not fill memory: a group that is given up, or too much, is refused", () => {
+  it("commit throws IO repeatedly when unwritten data accumulates", () => {
     const log = Log.open(makeDirectory({ fault: ({ kind, index }) => (kind === "write" && index > 0 ? { code: "ENOSPC" } : undefined) }), MANUAL);
     const large = new Uint8Array(100_000);
     let thrown = 0;

@@ -34,7 +34,7 @@ const left = async (dir: MemoryDirectory) => {
   return size;
 };
 
-test("a timer that finds no room says so at once, the next call is refused, and all is written when there is room", async () => {
+test("a timer warns about a full disk, the next call throws, and saving continues with free space", async () => {
   vi.useFakeTimers();
   try {
     const { replay, writer, disk, warned } = await opened({ durability: { everyMs: 20 } });
@@ -69,7 +69,7 @@ test("a timer that finds no room says so at once, the next call is refused, and 
   }
 });
 
-test("a draw on a full disk gives its batch, and the next call tells of the failure before it uses anything up", async () => {
+test("a draw on a full disk succeeds, and the next call throws without removing items", async () => {
   const { replay, writer, disk, warned } = await opened({ durability: "always" });
   for (let n = 0; n < 40; n++) writer.append({ n });
   disk.full = true;
@@ -89,7 +89,7 @@ test("a draw on a full disk gives its batch, and the next call tells of the fail
   expect(replay.table("t").size).toBe(19);
 });
 
-test("a batch that is awaited keeps what it has over a full disk, and gets whole when there is room again", async () => {
+test("a waiting batch keeps its items on a full disk, and is completed with free space", async () => {
   const { replay, writer, disk } = await opened({ durability: "always" });
   const waiting = replay.table("t").sampleWhenReady(3);
   writer.append({ n: 1 });
@@ -102,7 +102,7 @@ test("a batch that is awaited keeps what it has over a full disk, and gets whole
   expect(await left(disk.dir)).toBe(0);
 });
 
-test.each(["always", "manual"] as const)("a step that was refused was not appended (%j)", async (durability) => {
+test.each(["always", "manual"] as const)("a rejected step is not appended (%j)", async (durability) => {
   // With `retain: "all"`, each call is a separate group.
   const { replay, writer, disk } = await opened({ durability, retain: "all", segmentBytes: 4096 });
   disk.full = true;
@@ -122,7 +122,7 @@ test.each(["always", "manual"] as const)("a step that was refused was not append
   replay.dispose();
 });
 
-test("a sync that failed ends the journal: every later call is refused, and what is in memory can be saved", async () => {
+test("a failed sync ends the journal, later calls throw, and memory can still be saved", async () => {
   const warned: string[] = [];
   let failing = false;
   const dir = memory({ fault: ({ kind }) => (failing && kind === "sync" ? { code: "EIO" } : undefined) });

@@ -19,14 +19,14 @@ const [{ Replay }, { memory }, { contentOf, contentOfBuffer, live, made, PFRL, p
 
 const bytesOf = (replay: { snapshot(): Iterable<Uint8Array> }) => Buffer.concat([...replay.snapshot()]);
 
-test("the golden snapshot is read, and written again to the byte", () => {
+test("the golden snapshot is restored, and written again with the same bytes", () => {
   const golden = FILES.get("snapshot.rpr") as Buffer;
   const replay = Replay.restore(golden, { logger: null });
   expect(bytesOf(replay).equals(golden)).toBe(true);
   expect(contentOf(replay)).toEqual(CONTENT);
 });
 
-test("the golden journal is read as it was, without a warning, and goes on", async () => {
+test("the golden journal opens unchanged without a warning, and continues", async () => {
   const warned: string[] = [];
   const files = inFolder("journal");
   const dir = memory({ files });
@@ -43,7 +43,7 @@ test("the golden journal is read as it was, without a warning, and goes on", asy
 
 const BUFFERS = JSON.parse(String(FILES.get("pfrl/content.json")));
 
-test("PFRL's golden file is loaded as it was, and saved again to the byte", () => {
+test("the golden PFRL file loads unchanged, and is saved again with the same bytes", () => {
   const directory = memory({ files: inFolder("pfrl") });
   const buffer = saved();
   buffer.load({ directory, file: "saved.rpr" });
@@ -52,7 +52,7 @@ test("PFRL's golden file is loaded as it was, and saved again to the byte", () =
   expect(contentOfBuffer(buffer)).toEqual(BUFFERS.saved);
 });
 
-test.each(Object.keys(PFRL))("PFRL's golden directory of %s is opened as it was, and goes on", (name) => {
+test.each(Object.keys(PFRL))("the golden PFRL directory of %s opens unchanged, and continues", (name) => {
   const open = PFRL[name];
   const dir = memory({ files: inFolder(`pfrl/${name}`) });
   const buffer = open(dir);
@@ -64,7 +64,7 @@ test.each(Object.keys(PFRL))("PFRL's golden directory of %s is opened as it was,
   again.close();
 });
 
-test("today the same files are made; where they are others, the version of the format must be raised and `node test/data/golden/make.mjs` run", async () => {
+test("new files equal the golden ones (otherwise raise the format version and run `node test/data/golden/make.mjs`)", async () => {
   const today = (await made()) as Map<string, Buffer>;
   expect([...today.keys()].sort()).toEqual([...FILES.keys()].sort());
   for (const [name, bytes] of today) expect([name, bytes.equals(FILES.get(name) as Buffer)]).toEqual([name, true]);

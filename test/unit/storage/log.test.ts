@@ -14,7 +14,7 @@ function add(log: Log, id: number): void {
 }
 
 describe("a log", () => {
-  it("shows the groups that were written to it, in order", () => {
+  it("returns committed groups in order", () => {
     const directory = memory();
     const log = Log.open(directory, MANUAL);
     expect(log.isNew).toBe(true);
@@ -31,7 +31,7 @@ describe("a log", () => {
     expect(shown(again)).toEqual(["32 1 one", "33 2 ", "34 4294967295 two"]);
   });
 
-  it("goes over segments, opened again and again", () => {
+  it("spans several segments, and can be reopened repeatedly", () => {
     const directory = memory();
     const random = new TestRandom(1);
     const options: LogOptions = { ...MANUAL, segmentBytes: 20_000 };
@@ -51,7 +51,7 @@ describe("a log", () => {
     expect(reopened(directory, { readOnly: true })).toEqual(wanted);
   });
 
-  it("takes groups and sections that are larger than its buffer and its segments", () => {
+  it("accepts groups and sections larger than its buffer and its segments", () => {
     const directory = memory();
     const log = Log.open(directory, { ...MANUAL, segmentBytes: 1000 });
     const large = new Uint8Array(3_000_000).map((_, i) => i * i);
@@ -66,7 +66,7 @@ describe("a log", () => {
     expect(lengths).toEqual([32, 3_000_000, ...Array(30).fill([33, 100_000]).flat(), 32, 1]);
   });
 
-  it("reports how far it has read, and may be left and begun again", () => {
+  it("reports the progress of replay, which can be stopped and restarted", () => {
     const directory = memory();
     const log = Log.open(directory, { ...MANUAL, segmentBytes: 1 << 20 });
     for (let id = 0; id < 30; id++) {
@@ -92,7 +92,7 @@ describe("a log", () => {
     add(again, 1);
   });
 
-  it("lets its owner begin each segment, and gives back what its owner drops", () => {
+  it("calls onSegment for each segment, and drop releases segments", () => {
     const directory = memory();
     let log = Log.open(directory, { ...MANUAL, segmentBytes: 1000 });
     const begins = (owner: Log) => () => owner.write(40, owner.segment, Buffer.from("begins"));
@@ -120,7 +120,7 @@ describe("a log", () => {
     );
   });
 
-  it("knows that a segment is missing whose beginning was on the disk, and that none is where it was not", () => {
+  it("detects a missing segment only if the start of that segment was on the disk", () => {
     const directory = memory();
     const options: LogOptions = { ...MANUAL, segmentBytes: 400 };
     const log = Log.open(directory, options);
@@ -144,7 +144,7 @@ describe("a log", () => {
     }
   });
 
-  it("writes by its durability", () => {
+  it("flushes according to its durability", () => {
     vi.useFakeTimers();
     try {
       const always = memory();
@@ -176,7 +176,7 @@ describe("a log", () => {
     }
   });
 
-  it("is taken over by the same process: the older one is flushed and closed", () => {
+  it("is flushed and closed if the same process opens its directory again", () => {
     const directory = memory();
     const older = Log.open(directory, MANUAL);
     add(older, 1);
@@ -190,7 +190,7 @@ describe("a log", () => {
     add(newer, 2);
   });
 
-  it("that is read only changes nothing and takes no lock", () => {
+  it("changes nothing and takes no lock with readOnly", () => {
     const directory = memory();
     const owner = Log.open(directory, MANUAL);
     add(owner, 1);
@@ -211,7 +211,7 @@ describe("a log", () => {
     expect(torn.files()).toEqual(before);
   });
 
-  it("refuses what makes no sense", () => {
+  it("rejects reserved kinds and invalid options", () => {
     const log = Log.open(memory(), MANUAL);
     for (const kind of [16, 17, 31]) {
       expectError(
@@ -237,8 +237,8 @@ describe("a log", () => {
   });
 });
 
-describe("for owners with few needs", () => {
-  it("shows the two newest segments alone where the others are sealed, and goes on behind them", () => {
+describe("partial replay and takeBack", () => {
+  it("replay reads only the two newest segments if the others are sealed, and writing continues", () => {
     const directory = memory();
     const options: LogOptions = { ...MANUAL, segmentBytes: 4096 };
     const log = Log.open(directory, options);
@@ -265,7 +265,7 @@ describe("for owners with few needs", () => {
     expect(shown(whole).length).toBe(600);
   });
 
-  it("takes groups back that were committed since a mark, written or not, within a segment", () => {
+  it("takeBack removes groups since a mark within a segment, flushed or not", () => {
     const directory = memory();
     const options: LogOptions = { ...MANUAL, segmentBytes: 4096 };
     const log = Log.open(directory, options);

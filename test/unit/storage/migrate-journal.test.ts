@@ -42,7 +42,7 @@ const refusal = async (call: Promise<unknown>): Promise<Error> =>
   );
 
 describe.each(sceneNames(2))("%s", (name) => {
-  test("a leaf that comes and goes leaves the same state and draws, and the journal goes on", async () => {
+  test("adding and removing a leaf restores the same state and draws, and the journal continues", async () => {
     const scene = SCENES[name] as Scene;
     const dir = memory();
     const state = await written(scene, dir, 60);
@@ -78,7 +78,7 @@ describe("tables", () => {
     ...QUIET,
   });
 
-  test("can change, and names, priorities and kept values stay", async () => {
+  test("can change, and names, priorities and kept values are preserved", async () => {
     const dir = memory();
     const first = await again(dir, options(100, { sampler: prioritized(0.6) }) as never);
     const writer = first.writer({ name: "game" });
@@ -104,7 +104,7 @@ describe("tables", () => {
     again2.dispose();
   });
 
-  test("count the episodes that leave", async () => {
+  test("count evicted episodes as deleted", async () => {
     const dir = memory();
     const first = await again(dir, options(100, { remover: lifo() }) as never);
     const writer = first.writer({ name: "game", across: true });
@@ -131,7 +131,7 @@ describe("tables", () => {
     }
   });
 
-  test("in another order are the same ones, and other names are refused", async () => {
+  test("may change their order, and other names throw SPEC_MISMATCH", async () => {
     const dir = memory();
     (await again(dir, options(10) as never)).dispose();
     const swapped = { spec: { x: i32(), y: i32() }, tables: { other: { maxSize: 5 }, memory: { maxSize: 20 } }, ...QUIET, onMismatch: "migrate" };
@@ -145,7 +145,7 @@ describe("tables", () => {
   });
 });
 
-test("a leaf has another name, also in rules", async () => {
+test("rename changes the name of a leaf, including in rules", async () => {
   const dir = memory();
   const tables = { t: { maxSize: 10 } };
   const first = await again(dir, { spec: { a: i32(), b: i32() }, tables, ...QUIET } as never);
@@ -163,7 +163,7 @@ test("a leaf has another name, also in rules", async () => {
   next.dispose();
 });
 
-test("a leaf goes that only closed writers, and columns of items that left, had named", async () => {
+test("a leaf can be removed if only closed writers and deleted items used it", async () => {
   const dir = memory();
   const tables = { t: { maxSize: 10 }, u: { maxSize: 10 } };
   const spec = { a: i32(), b: i32() };
@@ -210,7 +210,7 @@ test("a leaf goes that only closed writers, and columns of items that left, had 
   reopened.dispose();
 });
 
-test("what a migration does not change is refused without the advice to migrate", async () => {
+test("changes of the seed or table names throw without advice to migrate", async () => {
   const dir = memory();
   const base = { spec: { x: i32() }, tables: { t: { maxSize: 4 } }, seed: 1, ...QUIET };
   (await again(dir, base as never)).dispose();
@@ -228,7 +228,7 @@ test("what a migration does not change is refused without the advice to migrate"
   }
 });
 
-test("options that make no sense together are refused by name", async () => {
+test("contradictory options throw with their names", async () => {
   const dir = memory();
   const base = { spec: { x: i32() }, tables: { t: { maxSize: 4 } } };
   const refused = (options: object) => refusal(again(dir, options as never));
@@ -242,7 +242,7 @@ test("options that make no sense together are refused by name", async () => {
   expectError(await refused({ ...base, spec: { x: i32(), y: i32() } }), "SPEC_MISMATCH", /onMismatch/);
 });
 
-test("a migration that throws leaves the files as they were", async () => {
+test("a migration that throws leaves the files unchanged", async () => {
   const dir = memory();
   await written(SCENES.transitions as Scene, dir, 80);
   const files = dir.files();
@@ -266,7 +266,7 @@ describe.each([
   const open = (dir: MemoryDirectory) =>
     again(dir, { tables: options.tables, seed: 11, ...QUIET, segmentBytes: 4096, onMismatch: "migrate", ...wider(options.spec) } as never);
 
-  test("at any operation: the next open finds the old journal or the new one, whole", async () => {
+  test("leaves the complete old or new journal after a fault at any operation", async () => {
     const source = memory();
     const old = await written(scene, source, 60);
     const files = source.files();
@@ -330,7 +330,7 @@ describe.each([
   }
 });
 
-test("damage in a new journal is told, even if the old files are there", async () => {
+test("damage in a new journal throws CORRUPT, even if the old files still exist", async () => {
   const source = memory();
   await written(SCENES.transitions as Scene, source, 60);
   const { options } = (SCENES.transitions as Scene).make();
@@ -345,7 +345,7 @@ test("damage in a new journal is told, even if the old files are there", async (
   expectError(await refusal(again(damaged, { ...QUIET } as never)), "CORRUPT", new RegExp(name));
 });
 
-test("a folder of the system", async () => {
+test("a journal in a folder on disk can be migrated", async () => {
   const folder = mkdtempSync(join(tmpdir(), "migrate-"));
   try {
     const spec = { x: i32() };

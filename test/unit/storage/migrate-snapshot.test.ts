@@ -69,16 +69,16 @@ const migrated = (source: Uint8Array | Iterable<Uint8Array>, options: SnapshotMi
 const keysOf = (replay: Any) => Object.values(replay.tables).map((table) => [...table.sample(200).info.keys]);
 const { action, ...withoutAction } = SPEC;
 
-describe.each(some([1, 2, 3], 1))("laws: world %i", (seed) => {
+describe.each(some([1, 2, 3], 1))("a migrated snapshot of world %i", (seed) => {
   const bytes = bytesOf(world(seed));
 
-  test("no change is the identity, to the byte, in whatever chunks it comes", () => {
+  test("a migration without changes returns the same bytes, whatever the chunks", () => {
     expect(migrated(bytes, { spec: SPEC }).equals(bytes)).toBe(true);
     const pieces = Array.from({ length: Math.ceil(bytes.length / 997) }, (_, i) => new Uint8Array(bytes.subarray(997 * i, 997 * (i + 1))));
     expect(migrated(pieces, { spec: SPEC }).equals(bytes)).toBe(true);
   });
 
-  test("a leaf renamed and back, and a leaf added and left out, are the identity", () => {
+  test("renaming a leaf and back, or adding and removing one, returns the same bytes", () => {
     const renamed = migrated(bytes, { spec: { ...withoutAction, move: action }, migrate: ({ action, ...step }) => ({ ...step, move: action }) });
     expect(renamed.equals(bytes)).toBe(false);
     expect(migrated(renamed, { spec: SPEC, migrate: ({ move, ...step }) => ({ ...step, action: move }) }).equals(bytes)).toBe(true);
@@ -87,7 +87,7 @@ describe.each(some([1, 2, 3], 1))("laws: world %i", (seed) => {
     expect(migrated(added, { spec: SPEC, migrate: ({ mood, ...step }) => step }).equals(bytes)).toBe(true);
   });
 
-  test("tables, keys, priorities, counts and draws stay, and the steps are the new ones", () => {
+  test("tables, keys, priorities, counts and draws are preserved, and the steps are replaced", () => {
     const spec = { ...SPEC, observation: { ...SPEC.observation, state: f64(3) }, mood: i32() };
     const old = Replay.restore(bytes) as Any;
     const next = Replay.restore(migrated(bytes, { spec, migrate: (step) => ({ ...step, mood: step.action + 1 }) }), { spec }) as unknown as Any;
@@ -102,7 +102,7 @@ describe.each(some([1, 2, 3], 1))("laws: world %i", (seed) => {
     expect(keysOf(next)).toEqual(keysOf(old));
   });
 
-  test("open episodes go on", () => {
+  test("open episodes continue", () => {
     const spec = { reward: f64(), action: i32() };
     const next = Replay.restore(migrated(bytes, { spec, migrate: ({ reward, action }) => ({ reward, action }) }), { spec }) as unknown as Any;
     const [writer, old] = [next.writers[0], (Replay.restore(bytes) as Any).writers[0]];
@@ -114,11 +114,11 @@ describe.each(some([1, 2, 3], 1))("laws: world %i", (seed) => {
   });
 });
 
-describe("what cannot be carried over is refused by name", () => {
+describe("content that cannot be migrated throws with its name", () => {
   const bytes = bytesOf(world(4));
   const small = (spec: Spec, more = {}) => new Replay<Spec, string>({ spec, tables: { t: { maxSize: 4 } }, ...more } as never);
   const refused = (source: Uint8Array, options: object) => errorOf(() => migrated(source, options as never));
-  test("values", () => {
+  test("missing, unexpected and unsuitable values", () => {
     expectError(refused(bytes, { spec: { ...SPEC, mood: i32() } }), "SPEC_MISMATCH", /mood/);
     expectError(refused(bytes, { spec: withoutAction }), "SPEC_MISMATCH", /action/);
     expectError(refused(bytes, { spec: { ...SPEC, reward: u8() } }), "INVALID_DATA", /reward/);
@@ -129,7 +129,7 @@ describe("what cannot be carried over is refused by name", () => {
     );
     expectError(refused(bytes, { spec: { ...SPEC, said: text({ maxBytes: 1 }, 2, 2) } }), "INVALID_DATA", /said must .*at most 1 bytes/);
   });
-  test("frames that become, or were, shared or packed, and storedBytes", () => {
+  test("changes of sharing or packing, and storedBytes that are too small", () => {
     const frames = bytesOf(small({ x: shared("f", u8(4)), y: i32() }));
     expectError(refused(frames, { spec: { x: u8(4), y: i32() } }), "UNSUPPORTED", /x must be shared/);
     expectError(
@@ -147,7 +147,7 @@ describe("what cannot be carried over is refused by name", () => {
       /storedBytes.max of the snapshot must be at least 4\d\d/,
     );
   });
-  test("leaves that transition, a writer or an item names", () => {
+  test("removed leaves that transition, a writer or an item uses", () => {
     const spec = { a: f32(), r: f32() };
     const roles = small(spec, { transition: { reward: "r" } });
     const rule = small(spec);
@@ -168,7 +168,7 @@ describe("what cannot be carried over is refused by name", () => {
         new RegExp(`spec must have r, which ${user}`),
       );
   });
-  test("options, and what is no snapshot", () => {
+  test("invalid options, and sources that are not snapshots", () => {
     expectError(refused(bytes, { spec: SPEC, seed: 1 }), TypeError, /migrateSnapshot has no option "seed"/);
     expectError(refused(bytes, { spec: SPEC, migrate: 1 }), TypeError, /migrate must be a function/);
     expectError(refused(bytes, { spec: SPEC, maxBytes: 0 }), RangeError, /maxBytes must be/);
@@ -199,7 +199,7 @@ describe("rename", () => {
   };
   const back = Object.fromEntries(Object.entries(PATHS).map(([from, to]) => [to, from]));
 
-  test("there and back is the identity, and rules keep their leaves", () => {
+  test("and the reverse rename return the same bytes, and rules keep their leaves", () => {
     const bytes = bytesOf(world(6));
     const there = migrated(bytes, { spec: renamedSpec, rename: PATHS });
     const replay = Replay.restore(there) as Any;
@@ -218,7 +218,7 @@ describe("rename", () => {
     expect(bytesOf(again).equals(bytesOf(Replay.restore(migrated(bytes, { transition: {} })) as Any))).toBe(true);
   });
 
-  test("follows priorities and columns, and two names can change places", () => {
+  test("changes priorities and columns, and can swap two names", () => {
     const spec = { a: f32(), b: f32() };
     const replay = new Replay<Spec, string>({ spec, tables: { t: { maxSize: 4 } } });
     replay
@@ -252,7 +252,7 @@ describe.each(["shared and wide leaves", "packed leaves"])("%s", (name) => {
   const columns = { columns: { s: { leaf: "s", at: 0 }, n: { leaf: "n", at: -1 } } } as never;
   const frames = (from: Any) => Object.keys(from.tables).map((table) => (from.table(table).sample(200, columns) as unknown as Sampled).steps);
 
-  test("frames stay, and with them the draws", () => {
+  test("shared frames and draws are preserved", () => {
     const spec = { ...old, mood: i32() };
     const next = Replay.restore(migrated(bytes, { spec, migrate: (step) => ({ ...step, mood: 1 }) })) as Any;
     expect(frames(next)).toEqual(frames(Replay.restore(bytes) as Any));
@@ -266,7 +266,7 @@ describe.each(["shared and wide leaves", "packed leaves"])("%s", (name) => {
     Replay.restore(bytesOf(next));
   });
 
-  test("a leaf that shares them can go, or have another name", () => {
+  test("leaves can be removed or renamed, even a leaf with shared frames", () => {
     const gone = Replay.restore(migrated(bytes, { spec: others, migrate: ({ wide: _, ...step }) => step })) as Any;
     expect(frames(gone)).toEqual(frames(Replay.restore(bytes) as Any));
     const { n, ...rest } = old;
@@ -283,7 +283,7 @@ describe.each(["shared and wide leaves", "packed leaves"])("%s", (name) => {
   }
 });
 
-test("chunks can be read once, and the report is complete then", () => {
+test("chunks can be read once, and the report is complete afterwards", () => {
   const bytes = bytesOf(world(8));
   const chunks = migrateSnapshot(bytes, { tables: { uniform: { maxSize: 10 } } });
   expect(chunks.report).toEqual({ steps: 0, removed: {}, newKeys: [] });
@@ -295,7 +295,7 @@ test("chunks can be read once, and the report is complete then", () => {
   expect((Replay.restore(whole) as Any).table("uniform").size).toBe(10);
 });
 
-describe("a function that gives no step of the new spec", () => {
+describe("a migrate function that returns no step of the new spec", () => {
   const saved = () => {
     const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 4 } } });
     const writer = replay.writer();
@@ -306,17 +306,17 @@ describe("a function that gives no step of the new spec", () => {
   const spec = { x: f32(), mood: f32() };
   const refused = (options: object) => errorOf(() => [...migrateSnapshot(saved(), { spec, ...options } as never)]);
 
-  test("is asked for where it was left out", () => {
+  test("is suggested in the error if it is missing", () => {
     expectError(refused({}), "SPEC_MISMATCH", /step\.mood is missing.*Pass migrate.*docs\/migrate\/saved-memory\.md/);
   });
 
-  test("is not asked for where it is there", () => {
+  test("is not suggested in the error if it was passed", () => {
     const error = refused({ migrate: (step: object) => step });
     expectError(error, "SPEC_MISMATCH", /step\.mood is missing/);
     expect((error as Error).message).not.toContain("pass migrate");
   });
 
-  test("is refused as one that gives promises, also one that is rejected", () => {
+  test("throws if it returns a promise, even a rejected one", () => {
     expectError(refused({ migrate: async (step: object) => ({ ...step, mood: 0 }) }), TypeError, /migrate must .*got a promise/);
     expectError(refused({ migrate: async () => Promise.reject(new Error("later")) }), TypeError, /got a promise/);
   });

@@ -94,7 +94,7 @@ function picks(facts: readonly Fact[], ages: ReadonlyMap<number, number>, kind: 
 describe.each(sceneNames(1))("%s", (name) => {
   const scene = SCENES[name] as Scene;
 
-  test("no change is the identity", () => {
+  test("a migration without changes returns the same bytes", () => {
     const { replay } = played(scene, new TestRandom(1), 100);
     const bytes = bytesOf(replay);
     expect(Buffer.concat([...migrateSnapshot(bytes, {})]).equals(bytes)).toBe(true);
@@ -102,7 +102,7 @@ describe.each(sceneNames(1))("%s", (name) => {
     expect(Buffer.concat([...migrateSnapshot(bytes, { tables })]).equals(bytes)).toBe(true);
   });
 
-  test("items that stay are what they were, and the table goes on", () => {
+  test("remaining items are unchanged, and the table continues", () => {
     for (let seed = 1; seed <= scaled(2); seed++) {
       const random = new TestRandom(seed);
       const { replay, order } = played(scene, random, 40 + random.below(100));
@@ -194,20 +194,20 @@ describe("a smaller table", () => {
     ["lifo", lifo(), [0, 1, 2, 3]],
     ["minHeap", minHeap(), [1, 2, 4, 7]],
     ["maxHeap", maxHeap(), []],
-  ] as const)("keeps what %s leaves", (_, remover, kept) => {
+  ] as const)("keeps the items that %s does not evict", (_, remover, kept) => {
     const items = left({ maxSize: 10 }, { maxSize: 4, remover });
     const priorities = (xs: readonly number[]) => xs.map((x) => (7 * x) % 10).sort((a, b) => a - b);
     if (remover.kind === "fifo" || remover.kind === "lifo") expect(items.sort((a, b) => a - b)).toEqual(kept);
     else expect(priorities(items)).toEqual(remover.kind === "minHeap" ? [6, 7, 8, 9] : [0, 1, 2, 3]);
   });
 
-  test("draws of a prioritized table have the same keys if only its limits change", () => {
+  test("draws of a prioritized table keep the same keys if only its limits change", () => {
     const saved = bytesOf(filled({ maxSize: 10, sampler: prioritized(0.6) }));
     const keys = (bytes: Uint8Array) => [...(Replay.restore(bytes) as unknown as AnyReplay).table("t").sample(500).info.keys];
     expect(keys(Buffer.concat([...migrateSnapshot(saved, { tables: { t: { maxSize: 20, rateLimiter: minSize(5) } } })]))).toEqual(keys(saved));
   });
 
-  test("refuses by name what makes no sense", () => {
+  test("rejects invalid tables with their names", () => {
     const saved = bytesOf(filled({ maxSize: 10 }));
     const refused = (tables: object) => errorOf(() => [...migrateSnapshot(saved, { tables } as never)]);
     expectError(refused({ u: { maxSize: 1 } }), "NOT_FOUND", /each name in tables must be one of "t", got "u"/);
@@ -218,7 +218,7 @@ describe("a smaller table", () => {
   });
 });
 
-test("a table of very many items", () => {
+test("a table of very many items can be halved", () => {
   const count = scaled(300_000, 30_000);
   const replay = new Replay({ spec: { x: i32() }, tables: { t: { maxSize: count } } }) as unknown as AnyReplay;
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });

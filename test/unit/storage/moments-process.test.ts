@@ -57,7 +57,7 @@ test.each<[string, Newest[]]>([
   ["all", [inHistory, inTable]],
   ["capacity", [inTable, inLog]],
   ["recording", [inRecording, inLog]],
-])("every reader sees at least what was said before (%s)", { timeout: 120_000 }, async (what, readers) => {
+])("every reader sees at least all acknowledged steps (%s)", { timeout: 120_000 }, async (what, readers) => {
   const dir = join(folder, what);
   const child = spawn(process.execPath, [PROGRAM, dir, what], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "close");

@@ -125,7 +125,7 @@ describe.each(cases)("%s", (_, make, state) => {
     changes = await make();
   });
 
-  it("is read as it was at some moment at or after the call", async () => {
+  it("is read in a state that it had at or after the call", async () => {
     const wrong: string[] = [];
     let number = 0;
     // The first changes create the first segment, and nothing is stored before.

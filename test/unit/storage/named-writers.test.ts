@@ -22,7 +22,7 @@ async function opened(dir: ReturnType<typeof memory>, more: object = {}) {
 
 const writersOf = (replay: Replay) => replay.writers.map(({ options, episodeSteps }) => [options.name, episodeSteps]);
 
-describe("a script that is started five times", () => {
+describe("a script that starts five times", () => {
   async function script(dir: ReturnType<typeof memory>, more: object, options: WriterOptions) {
     const { replay, said } = await opened(dir, more);
     const writer = replay.writer(options as never);
@@ -31,7 +31,7 @@ describe("a script that is started five times", () => {
     return { replay, said };
   }
 
-  test("leaves one open writer, which goes on with its episode, if the writer has a name", async () => {
+  test("keeps one open writer that continues its episode if the writer has a name", async () => {
     let dir = memory();
     const whole = new Replay({ spec, tables });
     const twin = whole.writer(rules);
@@ -46,7 +46,7 @@ describe("a script that is started five times", () => {
     }
   });
 
-  test.each(["environment", undefined])('leaves one with writers: "close", which makes all items of every run: %s', async (name) => {
+  test.each(["environment", undefined])('keeps one writer with writers: "close", which makes the items of every run: %s', async (name) => {
     let dir = memory();
     for (let run = 1; run <= 5; run++) {
       const { replay, said } = await script(dir, { writers: "close" }, { ...rules, ...(name && { name }) });
@@ -58,7 +58,7 @@ describe("a script that is started five times", () => {
     }
   });
 
-  test("is warned, once, if the writer has no name", async () => {
+  test("causes one warning per run if the writer has no name", async () => {
     let dir = memory();
     for (let run = 1; run <= 5; run++) {
       const { replay, said } = await script(dir, {}, rules);
@@ -72,7 +72,7 @@ describe("a script that is started five times", () => {
 });
 
 describe("the warning", () => {
-  test("is not given for a writer of an earlier run that goes on, or was closed", async () => {
+  test("is not logged for a writer of an earlier run that continues or was closed", async () => {
     const { replay } = await opened(memory());
     const [a, b] = [replay.writer(rules), replay.writer(rules)];
     for (const writer of [a, b]) writer.append(step(0));
@@ -84,7 +84,7 @@ describe("the warning", () => {
     expect(said).toEqual([]);
   });
 
-  test("is not given for those with names, which may still be asked for", async () => {
+  test("is not logged for named writers, which may still be requested", async () => {
     const { replay } = await opened(memory());
     for (const name of ["a", "b"]) replay.writer({ ...rules, name }).append(step(0));
     const said: string[] = [];
@@ -94,7 +94,7 @@ describe("the warning", () => {
     expect(said).toEqual([]);
   });
 
-  test("is given in a directory for writers without rules, too, and in a copy only for those that would make items", async () => {
+  test("covers writers without rules in a directory, but not in a copy", async () => {
     const dir = memory();
     const first = await opened(dir);
     first.replay.writer().append(step(0));
@@ -107,7 +107,7 @@ describe("the warning", () => {
     expect(next.said.length).toBe(1);
   });
 
-  test("is given beside a new writer with a name, too", async () => {
+  test("is also logged if the new writer has a name", async () => {
     const { replay } = await opened(memory());
     replay.writer(rules).append(step(0));
     const said: string[] = [];
@@ -145,7 +145,7 @@ describe("a name", () => {
     return Replay.restore(bytesOf(replay), quiet);
   }
 
-  test("gives the restored writer, with its episode", () => {
+  test("returns the restored writer with its episode", () => {
     const replay = restored();
     const [there] = replay.writers;
     const writer = replay.writer(all as never);
@@ -153,7 +153,7 @@ describe("a name", () => {
     expect([writer.options.name, writer.episodeSteps, replay.writers.length]).toEqual(["all", 3, 1]);
   });
 
-  test("is held by its writer: another call is refused, until close", () => {
+  test("cannot be used again until its writer is closed", () => {
     const replay = restored();
     const writer = replay.writer(all as never);
     expectRefused(replay, () => replay.writer(all as never), "OUT_OF_TURN", /^name must .*got "all"/, /Close that writer/);
@@ -163,14 +163,14 @@ describe("a name", () => {
     expect([next.options.keep, next.episodeSteps, replay.writers.length]).toEqual([32, 0, 1]);
   });
 
-  test("is held by a writer of this run as well", () => {
+  test("cannot be used again while a writer of the same run has it", () => {
     const replay = new Replay({ spec, tables });
     replay.writer({ name: "a" });
     expectRefused(replay, () => replay.writer({ name: "a" }), "OUT_OF_TURN", /got "a"/);
     expect(replay.writer({ name: "b" }).options.name).toBe("b");
   });
 
-  test("is free after the restored writer was closed by hand", () => {
+  test("is free after the restored writer was closed", () => {
     const replay = restored();
     replay.writers[0]?.close();
     expect(replay.writer({ name: "all" }).options.lanes).toBe(1);
@@ -197,7 +197,7 @@ describe("a name", () => {
       '\\{"last":\\{"leaf":"reward","at":-2\\}\\}',
     ],
     [{ items: [nStep, { table: "windows", length: 4, stride: 2 }] }, "items\\[1\\]\\.columns", ".*", "undefined"],
-  ])("with other options is refused, by the first that differs: %j", (other, path, before, now) => {
+  ])("with other options throws SPEC_MISMATCH for the first difference: %j", (other, path, before, now) => {
     const replay = restored();
     const rule = new RegExp(`^${path} must be ${before}, as in the writer "all" of an earlier run, got ${now}\\. Close`);
     expectRefused(replay, () => replay.writer({ ...all, ...other } as never), "SPEC_MISMATCH", rule);
@@ -205,7 +205,7 @@ describe("a name", () => {
     expect(replay.writer(all as never).episodeSteps).toBe(3);
   });
 
-  test("is found by columns that are written otherwise and show the same", () => {
+  test("returns its writer if equal columns are written differently", () => {
     const columns = { last: { leaf: "reward", at: -1 }, run: { leaf: "action", from: 1 } } as const;
     const asked = (own: object) => ({ name: "one", items: [{ table: "windows", length: 4, columns: own }] });
     for (const own of [
@@ -215,7 +215,7 @@ describe("a name", () => {
       expect(restored(asked(columns)).writer(asked(own) as never).episodeSteps).toBe(3);
   });
 
-  test("that is none is refused", () => {
+  test("throws if it is empty or not a string", () => {
     const replay = new Replay({ spec, tables });
     for (const [name, kind] of [
       ["", RangeError],
@@ -226,14 +226,14 @@ describe("a name", () => {
       expectRefused(replay, () => replay.writer({ name: name as never }), kind, /^name must be a non-empty string, got /);
   });
 
-  test("may be any text", () => {
+  test("may be any non-empty string", () => {
     for (const name of ["__proto__", "é€𝄞", "a\nb", "\ud800", "x".repeat(10_000)]) {
       const replay = restored({ name });
       expect(replay.writer({ name }).episodeSteps).toBe(3);
     }
   });
 
-  test("is canonical: a snapshot with it is another one, and restored it is the same to the byte", () => {
+  test("changes the bytes of a snapshot, and a restored snapshot has the same bytes", () => {
     const bytes = [undefined, "a", "b"].map((name) => {
       const replay = new Replay({ spec, tables, ...quiet });
       replay.writer({ ...rules, ...(name && { name }) }).append(step(0));
@@ -244,7 +244,7 @@ describe("a name", () => {
     expect(new Set(bytes).size).toBe(3);
   });
 
-  test("is shown where the writer is", () => {
+  test("appears when the writer is inspected", () => {
     const replay = new Replay({ spec, tables });
     expect(inspect(replay.writer({ name: "a" }))).toMatch(/^Writer \{\s+name: 'a',\s+lanes: 1/);
     expect(inspect(replay.writer())).toMatch(/^Writer \{\s+lanes: 1/);
@@ -252,7 +252,7 @@ describe("a name", () => {
 });
 
 describe('writers: "close"', () => {
-  test("does at once what close() would have done: with the same items, in all kinds of writers", () => {
+  test("closes all kinds of writers on restore, with the same result as close()", () => {
     const replay = new Replay({ spec, tables: { ...tables, held: { maxSize: 9, rateLimiter: minSize(1) } }, ...quiet });
     for (let w = 0; w < 3; w++) {
       const writer = replay.writer({
@@ -287,7 +287,7 @@ describe('writers: "close"', () => {
     expect([flushed.writers.length, flushed.tables.memory.size]).toEqual([0, 4]);
   });
 
-  test("is there after the next start", async () => {
+  test("keeps the writers closed after the next start", async () => {
     const dir = memory();
     const first = await opened(dir);
     const writer = first.replay.writer(rules);
@@ -298,7 +298,7 @@ describe('writers: "close"', () => {
     expect([replay.writers.length, replay.tables.memory.size, replay.stats().steps]).toEqual([0, 4, 5]);
   });
 
-  test.each(["Close", true, null])("other words are refused: %j", async (writers) => {
+  test.each(["Close", true, null])("other values throw: %j", async (writers) => {
     const bytes = bytesOf(new Replay({ spec, tables }));
     const rule = /^writers must be one of "keep", "close", got /;
     expectError(
@@ -320,7 +320,7 @@ describe('writers: "close"', () => {
 });
 
 describe("torn journals", () => {
-  test("whatever is cut off, a name gives the writer as it was then, or a new one", async () => {
+  test("a journal cut at any place restores named writers or creates new ones", async () => {
     const dir = memory();
     const { replay } = await opened(dir, { durability: "always" });
     const [a, b] = ["a", "b"].map((name) => replay.writer({ ...rules, name })) as [ReturnType<typeof replay.writer>, ReturnType<typeof replay.writer>];
@@ -348,7 +348,7 @@ describe("torn journals", () => {
     expect([...seen].sort()).toEqual(["", "a", "a,b"]);
   });
 
-  test("a kill in the midst of an episode: the name continues it as if nothing had been, and close() cuts it at a reset", async () => {
+  test("a named writer continues its episode after kills, and close() truncates it at a reset", async () => {
     const whole = new Replay({ spec, tables });
     const twin = whole.writer(rules);
     let dir = memory();

@@ -50,7 +50,7 @@ async function other(path: string): Promise<{ child: ChildProcess; said: string 
 }
 
 describe("a folder", () => {
-  it("holds a log", () => {
+  it("stores a log, and removes a file left from a dropped segment", () => {
     const path = join(folder, "a/b");
     const random = new TestRandom(4);
     const groups: string[][] = [];
@@ -72,7 +72,7 @@ describe("a folder", () => {
     expect(existsSync(join(path, "00000001.rpr"))).toBe(false);
   });
 
-  it("that cannot be read is an IO error that says so", () => {
+  it("throws IO with the path and the reason if it cannot be opened", () => {
     writeFileSync(join(folder, "file"), "");
     expectError(
       errorOf(() => Log.open(node(join(folder, "none")), { ...MANUAL, readOnly: true })),
@@ -95,7 +95,7 @@ describe("a folder", () => {
     );
   });
 
-  it("that was renamed or replaced while it was open is an IO error, and no second log", () => {
+  it("throws IO after it was renamed or replaced, and starts no second log", () => {
     const [path, away] = [join(folder, "run"), join(folder, "away")];
     const log = Log.open(node(path), { ...MANUAL, segmentBytes: 300 });
     const add = () => {
@@ -120,7 +120,7 @@ describe("a folder", () => {
     expect(reopened(node(path)).length).toBe(8);
   });
 
-  it("by a relative path is where it was when it was opened", async () => {
+  it("keeps its location if the working directory changes after opening", async () => {
     const program = `
       import { mkdirSync, readdirSync } from "node:fs";
       import { Log, node } from "${join(root, "dist/storage.js")}";
@@ -137,7 +137,7 @@ describe("a folder", () => {
     expect(reopened(node(join(folder, "run"))).length).toBe(10);
   });
 
-  it("where Node may not sync says so at once", async () => {
+  it("throws IO on opening if Node's permission model disables fsync", async () => {
     const program = `
       import { Log, node } from "${join(root, "dist/storage.js")}";
       try { Log.open(node("run"), { about: {} }); } catch (error) { console.log(error.code, error.message); }`;
@@ -150,7 +150,7 @@ describe("a folder", () => {
   });
 
   // The root user could write even without permission.
-  it("that may only be read is read", () => {
+  it("opens with readOnly if it has no write permission", () => {
     Log.open(node(folder), MANUAL).close();
     chmodSync(join(folder, "00000001.rpr"), 0o444);
     chmodSync(folder, 0o555);
@@ -160,7 +160,7 @@ describe("a folder", () => {
 });
 
 describe("the lock of a folder", () => {
-  it("keeps a second process out, and is free when the first one was killed", async () => {
+  it("excludes a second process, and is free after the first one is killed", async () => {
     const first = await other(folder);
     expect(first.said).toBe("open");
     expect((await other(folder)).said).toBe("LOCKED");
@@ -181,7 +181,7 @@ describe("the lock of a folder", () => {
   });
 
   const OTHERS = scaled(6, 3);
-  it.runIf(whole)("is taken by one of many that find it free", async () => {
+  it.runIf(whole)("is taken by exactly one of several processes that open the folder together", async () => {
     const first = await other(folder);
     first.child.kill("SIGKILL");
     await once(first.child, "exit");
@@ -189,7 +189,7 @@ describe("the lock of a folder", () => {
     expect(said.sort()).toEqual([...Array(OTHERS - 1).fill("LOCKED"), "open"]);
   });
 
-  it("is taken over within a process, by whatever path", () => {
+  it("is taken over within a process, even if the path is spelled differently", () => {
     const older = Log.open(node(folder), MANUAL);
     older.write(32, 1, Uint8Array.of(1));
     older.commit();
@@ -224,7 +224,7 @@ describe("the lock of a folder", () => {
     Log.open(node(folder), MANUAL).close();
   });
 
-  it("of one that runs is taken over by nobody; one that was taken over all the same notices before it writes", async () => {
+  it("of a running process is kept, and a lost lock throws LOCKED before a write", async () => {
     const first = await other(folder);
     expectError(
       errorOf(() => Log.open(node(folder), { ...MANUAL, takeOver: true })),
@@ -257,7 +257,7 @@ describe("the lock of a folder", () => {
     expect(readdirSync(folder)).toContain("lock.99");
   });
 
-  it("of a worker that was ended is free", async () => {
+  it("excludes another thread, and on Linux is free after that thread ends", async () => {
     const program = `
       import("${join(root, "dist/storage.js")}").then(({ Log, node }) => {
         const { parentPort, workerData } = require("node:worker_threads");
@@ -278,7 +278,7 @@ describe("the lock of a folder", () => {
     else expectError(errorOf(log), "LOCKED", /takeOver/);
   });
 
-  it.runIf(whole)("is taken by one of two threads that open at the same time, again and again", { timeout: 60_000 }, async () => {
+  it.runIf(whole)("is taken by exactly one of two threads that open together, in every round", { timeout: 60_000 }, async () => {
     const program = `
       import("${join(root, "dist/storage.js")}").then(({ Log, node }) => {
         const { parentPort, workerData: { folder, shared, rounds } } = require("node:worker_threads");
@@ -318,7 +318,7 @@ describe("the lock of a folder", () => {
     expect(readdirSync(path).filter((name) => name.startsWith("lock")).length).toBe(1);
   });
 
-  it.runIf(process.platform !== "win32")("that is a pipe, or a segment that is one, is an IO error, and nobody waits", async () => {
+  it.runIf(process.platform !== "win32")("throws IO without blocking if the lock or a segment is a pipe", async () => {
     const program = `
       import { Log, node } from "${join(root, "dist/storage.js")}";
       try { Log.open(node(process.argv[1]), { about: {} }); } catch (error) { console.log(error.code, error.message); }`;
@@ -330,7 +330,7 @@ describe("the lock of a folder", () => {
     }
   });
 
-  it("takes drafts away that a crash left behind, and none that is being written", () => {
+  it("removes old drafts that a crash left, and keeps recent drafts", () => {
     for (const name of ["lock.of-1", "lock.of-2"]) writeFileSync(join(folder, name), "{}");
     utimesSync(join(folder, "lock.of-1"), 1, 1);
     const log = Log.open(node(folder), MANUAL);
@@ -338,7 +338,7 @@ describe("the lock of a folder", () => {
     log.close();
   });
 
-  it("is let go in place: its file is never empty, and takes no room", () => {
+  it("is released in place, and its file keeps its length", () => {
     const log = Log.open(node(folder), MANUAL);
     const { length } = readLock();
     log.close();

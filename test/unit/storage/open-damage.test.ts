@@ -103,7 +103,7 @@ function finder(past: Past, whole: MemoryDirectory, options: Partial<OpenOptions
 }
 
 test.each(LEAVES)(
-  "after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged: %s leaves",
+  "after a kill at any byte, a journal opens in a past state with all acknowledged calls: %s leaves",
   {
     timeout: slow ? 1_800_000 : 300_000,
   },
@@ -122,7 +122,7 @@ test.each(LEAVES)(
 );
 
 test.each(LEAVES)(
-  "after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not: %s leaves",
+  "after any bit flip, a journal is rejected or opens in a past state: %s leaves",
   {
     timeout: slow ? 1_800_000 : 300_000,
   },
@@ -161,7 +161,7 @@ const FAULTS: readonly (readonly [Operation["kind"], Fault])[] = [
 const REFUSALS = FAULTS.flatMap(([kind, fault]) => LEAVES.map(([name, spec]) => [kind, fault, name, spec] as const));
 
 test.each(REFUSALS)(
-  "where a disk refuses (%s, %j) the call says so, memory stands, and what was acknowledged is there: %s leaves",
+  "a disk fault (%s, %j) is reported, and acknowledged calls survive it: %s leaves",
   async (kind, fault, _, spec) => {
     for (let index = 1; index < 40; index += stride(1)) {
       let faults = 0;
@@ -202,7 +202,7 @@ test.each(REFUSALS)(
   },
 );
 
-test("segments of another run with the same options, and one that is missing at the end, are noticed", async () => {
+test("opening rejects a segment of another run and missing last segments", async () => {
   const runs = await Promise.all([memory(), memory()].map((dir) => written(dir, 30_000, { segmentBytes: 8192 }).then(() => dir.files())));
   const [own, other] = runs as [Map<string, Uint8Array>, Map<string, Uint8Array>];
   const names = [...own.keys()].sort();
@@ -213,7 +213,7 @@ test("segments of another run with the same options, and one that is missing at 
 });
 
 test.runIf(whole).each(LEAVES)(
-  "what was salvaged is written anew, opens again without salvage, and is refused where segments that counted are gone: %s leaves",
+  "salvage makes a journal that opens normally, and rejects one that lost live segments: %s leaves",
   async (_, spec) => {
     const dir = memory();
     const { past } = await written(dir, 30_000, { spec, segmentBytes: 8192 });

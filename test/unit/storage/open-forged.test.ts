@@ -45,7 +45,7 @@ async function forged(more: number): Promise<MemoryDirectory> {
   return memory({ files: [[name, damaged]] });
 }
 
-test("what is salvaged must be a state that a Replay can have", async () => {
+test("salvage rejects a journal whose records describe an impossible state", async () => {
   const right = await again(await forged(0), { ...OPTIONS, salvage: true });
   expect(right.tables.t?.stats().size).toBe(4);
   right.dispose();

@@ -24,7 +24,7 @@ async function written() {
   return dir.crash();
 }
 
-test("the memory grows once for the rows of a journal", async () => {
+test("opening a journal grows the memory once for all its rows", async () => {
   const dir = await written();
   const grown: [Core, number][] = [];
   const { growFor: original } = Core.prototype;
@@ -44,13 +44,13 @@ test("the memory grows once for the rows of a journal", async () => {
   expect(core.u8.length - length).toBeLessThan(0.2 * STEPS * ROW);
 });
 
-test("a journal opens if maxBytes leaves little room beside its rows", async () => {
+test("a journal opens even if maxBytes leaves little memory besides its rows", async () => {
   const dir = await written();
   const replay = await Replay.open({ dir, maxBytes: 13 * MIB });
   expect(replay.table("t").size).toBe(STEPS);
 });
 
-test("after growFor, allocations of as many bytes do not move the memory", () => {
+test("after growFor(n), allocations of n bytes do not move the memory", () => {
   const core = new Core(64 * MIB);
   core.growFor(20 * MIB);
   const { generation } = core;
@@ -69,7 +69,7 @@ test("growFor stays within maxBytes", () => {
   expect(core.u8.length).toBeGreaterThan(7 * MIB);
 });
 
-test("growFor does nothing if the host refuses", () => {
+test("growFor leaves the memory unchanged if the host cannot grow it", () => {
   const core = new Core(64 * MIB);
   const { length } = core.u8;
   const grow = vi.spyOn(core.x.memory, "grow").mockImplementation(() => {

@@ -26,14 +26,14 @@ test("Replay.open makes a Replay that writes, flushes and closes", async () => {
   replay.dispose();
 });
 
-test("a folder that is not there is no Replay: what to pass is told, and no folder is made", async () => {
+test("opening a missing folder without a spec rejects with NOT_FOUND, and creates no folder", async () => {
   const folder = join(mkdtempSync(join(tmpdir(), "reprise-nowhere-")), "run");
   const message = `there is no Replay in ${folder}. Pass spec and tables to create one`;
   await expect(open({ dir: folder })).rejects.toThrow(expect.objectContaining({ code: "NOT_FOUND", message }));
   expect(existsSync(folder)).toBe(false);
 });
 
-test("what is there needs no options; other ones are refused by name, and nothing is changed", async () => {
+test("an existing Replay opens without options, and rejects different options by name", async () => {
   const dir = memory({ name: "runs/a" });
   (await open({ dir, spec: SPEC, tables: TABLES, seed: 3 })).dispose();
   const again = await open({ dir });
@@ -57,7 +57,7 @@ test("what is there needs no options; other ones are refused by name, and nothin
   (await open({ dir, spec: SPEC, tables: TABLES, seed: 3, maxBytes: 1 << 24 })).dispose();
 });
 
-test("a table too few is refused by the names of all", async () => {
+test("omitting a stored table is rejected with the names of all tables", async () => {
   const dir = memory({ name: "runs/a" });
   const [train, evaluation] = [{ maxSize: 100 }, { maxSize: 10 }];
   (await open({ dir, spec: SPEC, tables: { train, evaluation } })).dispose();
@@ -67,7 +67,7 @@ test("a table too few is refused by the names of all", async () => {
   );
 });
 
-test("a directory of another owner is refused for what it is", async () => {
+test("the directory of a PersistentReplayBuffer is rejected", async () => {
   const dir = memory({ name: "runs/b" });
   new PersistentReplayBuffer(dir, 10, { durability: "manual" }).close();
   for (const options of [{}, { spec: SPEC, tables: TABLES }])
@@ -76,7 +76,7 @@ test("a directory of another owner is refused for what it is", async () => {
     );
 });
 
-test("tables keep their items and keys in whatever order they are named", async () => {
+test("tables keep their items, keys and order if the options list them in another order", async () => {
   const dir = memory();
   const [first, second] = [{ maxSize: 100 }, { maxSize: 100 }];
   const made = await open({ dir, spec: SPEC, tables: { b: first, a: second, c: first } });
@@ -91,7 +91,7 @@ test("tables keep their items and keys in whatever order they are named", async 
   }
 });
 
-test("a directory without a Replay is not made into one without a spec", async () => {
+test("opening an empty directory without a spec rejects with NOT_FOUND, and writes nothing", async () => {
   const dir = memory({ name: "nowhere" });
   await expect(open({ dir })).rejects.toThrow(expect.objectContaining({ code: "NOT_FOUND", message: expect.stringContaining("nowhere") }));
   expect(dir.list()).toEqual([]);
@@ -105,13 +105,13 @@ test.each([
   [{ salvage: 1 }, /salvage must be a boolean/],
   [{ logger: {} }, /logger must .*\(such as console\)/],
   [{ sync: true }, /Replay\.open has no option "sync"/],
-])("%j is refused before anything is made", async (options, message) => {
+])("%j is rejected before any file is created", async (options, message) => {
   const dir = memory();
   await expect(open({ dir, spec: SPEC, tables: TABLES, ...options } as never)).rejects.toThrow(message);
   expect(dir.list()).toEqual([]);
 });
 
-test.runIf(whole)("opening tells how far it is, and stops when it is told to", async () => {
+test.runIf(whole)("opening reports its progress, and stops when its signal aborts", async () => {
   const dir = memory();
   const replay = await open({ dir, spec: { x: f32(4096) }, tables: TABLES, retain: "all", segmentBytes: 1 << 22, durability: "manual" });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -140,7 +140,7 @@ test.runIf(whole)("opening tells how far it is, and stops when it is told to", a
   last.dispose();
 });
 
-test("a timer brings what was done to the disk", async () => {
+test("durability with everyMs writes steps to the disk on a timer", async () => {
   const dir = memory();
   const replay = await open({ dir, spec: SPEC, tables: TABLES, durability: { everyMs: 5 } });
   replay.writer({ items: [{ table: "t", length: 1 }] }).append(step(7));
@@ -151,7 +151,7 @@ test("a timer brings what was done to the disk", async () => {
   replay.dispose();
 });
 
-test("a value of the program's own is kept with the Replay, and what cannot be is refused by its path", async () => {
+test("journal.keep stores a value with the Replay, and rejects an unsupported value with its path", async () => {
   const dir = memory();
   const replay = await open({ dir, spec: SPEC, tables: TABLES, durability: "manual" });
   expect(replay.journal.kept).toBeUndefined();
@@ -172,7 +172,7 @@ const FORMS = [
   ["more than a section", u8(100_000), new Uint8Array(100_000).fill(1)],
 ] as const;
 
-test.each(some(FORMS, 1))("what plan tells of an opened Replay is enough: steps of %s", async (_, spec, step) => {
+test.each(some(FORMS, 1))("the openedBytes of a plan are enough for an opened Replay: steps of %s", async (_, spec, step) => {
   for (const [maxSize, segmentBytes] of [
     [1, undefined],
     [scaled(100, 20), undefined],
@@ -200,7 +200,7 @@ test.each(some(FORMS, 1))("what plan tells of an opened Replay is enough: steps 
 });
 
 test.each(some(FORMS, 1))(
-  "at what plan tells of an opened Replay, where append is refused, the journal writes, compacts and opens: steps of %s",
+  "with openedBytes and full memory, the journal still writes, compacts and opens: steps of %s",
   async (_, spec, step) => {
     const options = { spec, tables: { t: { maxSize: 20 }, long: { maxSize: 150 } } };
     const { openedBytes } = Replay.plan(options);

@@ -33,7 +33,7 @@ function writer(dir: string, durability: string) {
   };
 }
 
-test.each(some(["manual", "always", "often"], 1))("after SIGKILL everything that was acknowledged is there (%s)", { timeout: 300_000 }, async (durability) => {
+test.each(some(["manual", "always", "often"], 1))("all acknowledged steps survive SIGKILL (%s)", { timeout: 300_000 }, async (durability) => {
   const dir = join(folder, durability);
   const random = new TestRandom(durability.length);
   let before = 0;
@@ -65,7 +65,7 @@ test.each(some(["manual", "always", "often"], 1))("after SIGKILL everything that
   }
 });
 
-test("a second process is told who has the directory; in one process the newer opening has it", async () => {
+test("a second process gets LOCKED with the owner's pid, and a second opening closes the first", async () => {
   const dir = join(folder, "two");
   const { child, ended, begun } = writer(dir, "manual");
   await begun();

@@ -11,7 +11,7 @@ function alone(scene: Scene): AnyReplay {
   return scene.make();
 }
 
-test.each(sceneNames(0))("reopened, a Replay goes on as one that was not interrupted: %s", async (name) => {
+test.each(sceneNames(0))("a reopened Replay continues like one that was not interrupted: %s", async (name) => {
   const scene = SCENES[name] as Scene;
   const [twin, random, same] = [alone(scene), new TestRandom(4), new TestRandom(4)];
   let dir = memory();
@@ -33,7 +33,7 @@ test.each(sceneNames(0))("reopened, a Replay goes on as one that was not interru
 
 const WAYS = sceneNames(1).flatMap((name, i) => [[name, "manual"] as const, ...(i % 4 === 1 ? [[name, "always"] as const] : [])]);
 
-test.each(WAYS)("whatever is left after a crash is the state after some call, and after all that were acknowledged: %s, %s", async (name, durability) => {
+test.each(WAYS)("a crash leaves the state after some call, with all acknowledged calls: %s, %s", async (name, durability) => {
   const scene = SCENES[name] as Scene;
   const random = new TestRandom(name.length);
   const cut = new TestRandom(9);
@@ -62,7 +62,7 @@ test.each(WAYS)("whatever is left after a crash is the state after some call, an
 });
 
 test.each([...new Set([...sceneNames(2).filter((_, i) => i % 4 === 0), "packed leaves"])])(
-  "the files stay within twice what they must hold, and two segments: %s",
+  "the files take at most twice the live bytes plus two segments: %s",
   async (name) => {
     const scene = SCENES[name] as Scene;
     const random = new TestRandom(1);

@@ -66,7 +66,7 @@ function counted(tape: Tape, segments: number): number[] {
   return Array.from({ length: segments }, (_, i) => tape.changes.liveIn(i + 1));
 }
 
-test.each(sceneNames(3))("what changed, written group by group, comes to the same Replay: %s", async (name) => {
+test.each(sceneNames(3))("changes written in groups recover the same Replay: %s", async (name) => {
   const { make, act } = SCENES[name] as (typeof SCENES)[string];
   const original = await tracked(() => make());
   const tape = new Tape(original);
@@ -103,7 +103,7 @@ test.each(sceneNames(3))("what changed, written group by group, comes to the sam
   expect(draws(again).equals(draws(original))).toBe(true);
 });
 
-test("a segment with counts of items whose records are older is emptied: both are written again", async () => {
+test("emptying a segment with item counts also rewrites the older item records", async () => {
   const options = { spec: { x: i32() }, tables: { t: { maxSize: 100 } }, seed: 1, logger: null };
   const original = await tracked(() => new Replay(options));
   const writer = original.writer({ items: [{ table: "t", length: 1 }] });

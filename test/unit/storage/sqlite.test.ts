@@ -33,7 +33,7 @@ describe("a directory", () => {
     },
   };
 
-  it.each(some(Object.keys(made), 1))("reads what a map of bytes would, whatever is called: %s", (kind) => {
+  it.each(some(Object.keys(made), 1))("behaves like a map of names to bytes in random calls: %s", (kind) => {
     for (let seed = 1; seed <= scaled(60); seed++) {
       const { directory, again, end } = (made[kind] as () => ReturnType<(typeof made)[string]>)();
       // The first file creates the folder.
@@ -45,8 +45,8 @@ describe("a directory", () => {
   });
 });
 
-describe("in the storage of a Durable Object", () => {
-  it("an append writes one row, however small it is, and a row has less than 2 MB", () => {
+describe("a directory in the storage of a Durable Object", () => {
+  it("writes one row per append, and at most 1 MiB per call", () => {
     const storage = new TestSqlite();
     const file = sqlite(storage).open("f", true);
     let at = 0;
@@ -69,7 +69,7 @@ describe("in the storage of a Durable Object", () => {
     expect([into[0], into[49], into[50], into[299]]).toEqual([3000 & 255, 3000 & 255, 1000 & 255, 1000 & 255]);
   });
 
-  it("two names are two directories, and the same name is the same one", () => {
+  it("is the same object for the same name, and separate for another name", () => {
     const storage = new TestSqlite();
     const [one, other] = [sqlite(storage, { name: "one" }), sqlite(storage, { name: "other" })];
     expect(sqlite(storage, { name: "one" })).toBe(one);
@@ -82,7 +82,7 @@ describe("in the storage of a Durable Object", () => {
     expect([one.open("f", false).size, other.list()]).toEqual([1, []]);
   });
 
-  it("the owner before is closed when the directory is opened again", () => {
+  it("closes its earlier owner when it is opened again", () => {
     const storage = new TestSqlite();
     const older = Log.open(sqlite(storage), MANUAL);
     older.write(32, 1, Uint8Array.of(1));
@@ -98,7 +98,7 @@ describe("in the storage of a Durable Object", () => {
     [{ get() {}, put() {} }, undefined, /new_sqlite_classes, got an object with keys get, put$/],
     [new TestSqlite(), { name: "" }, /^name must be a non-empty string/],
     [new TestSqlite(), { nmae: "a" }, /^sqlite has no option "nmae"\. Did you mean "name"\? Options: name$/],
-  ])("refuses what makes no sense", (storage, options, says) => {
+  ])("rejects invalid storage, names and options", (storage, options, says) => {
     expectError(
       errorOf(() => sqlite(storage as SqliteStorage, options)),
       TypeError,
@@ -107,8 +107,8 @@ describe("in the storage of a Durable Object", () => {
   });
 });
 
-describe("what a crash leaves there", () => {
-  it("is what was confirmed, and of what came later the first groups, through segments and drops", () => {
+describe("the storage after a crash", () => {
+  it("has all confirmed groups and the first later ones, across segments and drops", () => {
     for (let seed = 1; seed <= scaled(60); seed++) {
       const random = new TestRandom(seed);
       const storage = new TestSqlite();
@@ -145,7 +145,7 @@ describe("what a crash leaves there", () => {
   });
 
   const names = some(sceneNames(3), 1);
-  it.each(names)("is a Replay as it was after some call, and after all that `flush` has acknowledged: %s", async (name) => {
+  it.each(names)("opens as the Replay after some call, with all calls that `flush` acknowledged: %s", async (name) => {
     const scene = SCENES[name] as Scene;
     for (const durability of ["manual", "always"] as const) {
       const random = new TestRandom(name.length);
@@ -174,7 +174,7 @@ describe("what a crash leaves there", () => {
   });
 });
 
-describe("storage that refuses", () => {
+describe("storage errors", () => {
   /** Runs thirty groups, and returns the final contents. @param fault receives the number of the statement */
   function run(fault: (statement: number) => string | undefined) {
     const storage = new TestSqlite();
@@ -198,7 +198,7 @@ describe("storage that refuses", () => {
     return { storage, log, groups, errors, statements: storage.statements - first };
   }
 
-  it("once, at any statement: what it was is said, and the next flush has it all", () => {
+  it("at any one statement are reported as IO, and the next flush writes all data", () => {
     const { statements } = run(() => undefined);
     expect(statements).toBeGreaterThan(80);
     let told = 0;
@@ -215,7 +215,7 @@ describe("storage that refuses", () => {
     expect(told).toBeGreaterThan(0);
   });
 
-  it("a transaction of the program's that is rolled back is an IO error, and leaves no gap", async () => {
+  it("after the program rolls back its transaction are IO, and leave no gap", async () => {
     const storage = new TestSqlite();
     const replay = await Replay.open({ dir: sqlite(storage), ...SPEC, durability: "always", logger: null });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -238,7 +238,7 @@ describe("storage that refuses", () => {
     expect(left.table("t").size).toBe(5);
   });
 
-  it("in the middle of a rename or a truncation changes nothing", () => {
+  it("during a rename or a truncation change nothing", () => {
     for (const name of ["rename", "truncate"] as const) {
       for (let index = 0; ; index++) {
         const storage = new TestSqlite();
@@ -272,7 +272,7 @@ describe("storage that refuses", () => {
 });
 
 describe("flush", () => {
-  it("resolves when the storage has confirmed what was written", async () => {
+  it("resolves when the storage has confirmed the written data", async () => {
     const storage = new TestSqlite();
     const replay = await Replay.open({ dir: sqlite(storage), ...SPEC });
     replay.writer({ items: [{ table: "t", length: 1 }] }).append({ n: 1 });
@@ -287,7 +287,7 @@ describe("flush", () => {
     expect((await again(sqlite(storage.crash()))).table("t").size).toBe(1);
   });
 
-  it("rejects with IO where the storage never will", async () => {
+  it("rejects with IO if the storage fails to confirm", async () => {
     const storage = new TestSqlite();
     const replay = await Replay.open({ dir: sqlite(storage), ...SPEC });
     storage.confirmed = Promise.reject(new Error("the object was reset"));

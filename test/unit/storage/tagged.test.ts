@@ -45,7 +45,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
 }));
 
 describe("tagged values", () => {
-  it("come back as they were", () => {
+  it("decode to equal values", () => {
     fc.assert(
       fc.property(value, (one) => {
         expect(isDeepStrictEqual(decodeTagged(encodeTagged(one, "it")), one)).toBe(true);
@@ -54,7 +54,7 @@ describe("tagged values", () => {
     );
   });
 
-  it("keep every bit of a number, and whatever a view shows", () => {
+  it("keep special numbers, and encode only the visible part of a view", () => {
     for (const number of [-0, Number.NaN, Number.POSITIVE_INFINITY, 5e-324, Number.MAX_VALUE]) expect(decodeTagged(encodeTagged(number, "it"))).toBe(number);
     expect(decodeTagged(encodeTagged(Float32Array.of(1, 2, 3, 4).subarray(1, 3), "it"))).toStrictEqual(Float32Array.of(2, 3));
     expect(decodeTagged(encodeTagged(Buffer.from("text"), "it"))).toStrictEqual(new Uint8Array(Buffer.from("text")));
@@ -64,14 +64,14 @@ describe("tagged values", () => {
     expect(decodeTagged(encodeTagged([shared, shared], "it"))).toStrictEqual([{ a: 1 }, { a: 1 }]);
   });
 
-  it("reach no prototype", () => {
+  it("do not change prototypes", () => {
     const made = decodeTagged(encodeTagged(JSON.parse('{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}'), "it")) as object;
     expect(Object.keys(made)).toEqual(["__proto__", "constructor"]);
     expect(Object.getPrototypeOf(made)).toBe(Object.prototype);
     expect(({} as { polluted?: number }).polluted).toBe(undefined);
   });
 
-  it("refuse what has no such form, and say where it is", () => {
+  it("reject an unsupported value with its path", () => {
     const circle: { a: { b?: object } } = { a: {} };
     circle.a.b = circle;
     let deep: unknown = 1;
@@ -98,7 +98,7 @@ describe("tagged values", () => {
   });
 });
 
-describe("bytes that are no values", () => {
+describe("invalid bytes", () => {
   const corrupt = (bytes: Uint8Array) =>
     expectError(
       errorOf(() => decodeTagged(bytes)),
@@ -106,7 +106,7 @@ describe("bytes that are no values", () => {
       /byte \d+/,
     );
 
-  it("are refused: cut, too long, of no tag, of lengths beyond the end", () => {
+  it("are rejected if they are cut, too long, or have a bad tag or length", () => {
     fc.assert(
       fc.property(value, (one) => {
         const bytes = encodeTagged(one, "it");
@@ -133,7 +133,7 @@ describe("bytes that are no values", () => {
     corrupt(deep);
   });
 
-  it("altered anywhere, are refused or are a value: nothing else is thrown", () => {
+  it("with any bit flipped decode to a value or throw CORRUPT", () => {
     fc.assert(
       fc.property(value, fc.nat(), fc.nat(7), (one, at, bit) => {
         const bytes = encodeTagged(one, "it");

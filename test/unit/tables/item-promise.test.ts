@@ -19,7 +19,7 @@ function item() {
 const readBy = (promise: Promise<void>) => promise.catch((reason) => reason);
 
 describe("the promise of an item", () => {
-  it("has told once somebody reads it, before or after", async () => {
+  it("counts as reported once it is read, before or after the rejection", async () => {
     const [early, late] = [item(), item()];
     const read = readBy(early.answer);
     early.refuse("early");
@@ -29,7 +29,7 @@ describe("the promise of an item", () => {
     expect(late.answer.hasTold("late")).toBe(true);
   });
 
-  it.each([0, 1])("of several tells of the first that is refused alone: part %i", async (first) => {
+  it.each([0, 1])("of several items reports only the first rejection: part %i", async (first) => {
     const parts = [item(), item()];
     const read = readBy(ItemPromise.of(parts.map(({ answer }) => answer)));
     parts[first]?.refuse(first);
@@ -38,7 +38,7 @@ describe("the promise of an item", () => {
     expect(await read).toBe(first);
   });
 
-  it("of several has told of all that are refused for one reason", async () => {
+  it("of several items reports every rejection with the same reason", async () => {
     const parts = [item(), item()];
     const gone = new Error("gone");
     const read = readBy(ItemPromise.of(parts.map(({ answer }) => answer)));
@@ -47,7 +47,7 @@ describe("the promise of an item", () => {
     expect(await read).toBe(gone);
   });
 
-  it("of several that nobody reads has told of none, and of one when it is read", async () => {
+  it("of several items reports nothing until it is read, and then one rejection", async () => {
     const parts = [item(), item()];
     const all = ItemPromise.of([ItemPromise.of(parts.map(({ answer }) => answer))]);
     for (const [k, { refuse }] of parts.entries()) refuse(k);
@@ -56,7 +56,7 @@ describe("the promise of an item", () => {
     expect(parts.map(({ answer }, k) => answer.hasTold(k))).toEqual([true, false]);
   });
 
-  it("of several that another promise broke has told of no item", async () => {
+  it("of several items reports no item if another promise rejects first", async () => {
     const one = item();
     const all = ItemPromise.of([Promise.reject("broken"), one.answer]);
     expect(await readBy(all)).toBe("broken");

@@ -69,7 +69,7 @@ describe("rows of a batch", () => {
     return rows;
   };
 
-  test("are nested like the batch, one for each observer in order", () => {
+  test("are nested like the batch, and go to the observers in order", () => {
     const batched = {
       stepType: Int32Array.of(0, 1),
       observation: { pair: [new Column(Uint8Array.of(1, 2, 3, 4), [2, 2]), new Column(BigInt64Array.of(5n, 6n), [2])], flat: Float32Array.of(1, 2, 3, 4) },
@@ -106,7 +106,7 @@ describe("rows of a batch", () => {
     expect([row.observation, row.reward]).toEqual([new Column(Float32Array.of(6, 7), [2]), new Column(Float32Array.of(14), [])]);
   });
 
-  test("of a flat list are flat lists", () => {
+  test("of a list are lists", () => {
     expect(
       rowsOf(
         [
@@ -124,7 +124,7 @@ describe("rows of a batch", () => {
     ]);
   });
 
-  test("have memory of their own", () => {
+  test("do not share memory with the batch", () => {
     const stepType = Int32Array.of(1, 1);
     const observation = Float32Array.of(1, 2, 3, 4);
     const [[, first]] = rowsOf({ stepType, observation }, 2) as [[number, { observation: Float32Array }]];
@@ -156,7 +156,7 @@ describe("rows of a batch", () => {
     [[], /^the batched trajectory must/],
     [new Map([["stepType", [1, 1]]]), /^the batched trajectory must/],
     [{ stepType: [1, 1], o: new Map([["x", [1, 1]]]) }, /^o of the batched trajectory must/],
-  ])("of another size are refused by name, and no observer hears of them: %j", (batched, message) => {
+  ])("of a wrong size are rejected by name before any observer is called: %j", (batched, message) => {
     const calls: unknown[] = [];
     const unbatching = new BatchedObserverUnbatching(() => (row: unknown) => void calls.push(row), { batchSize: 2 });
     expectError(
@@ -167,7 +167,7 @@ describe("rows of a batch", () => {
     expect(calls).toEqual([]);
   });
 
-  test("are told by the spec of the observers' client: shapes, and what is a tuple", () => {
+  test("have the shapes and tuples of the client's spec", () => {
     const spec = trajectorySpec({ observation: [f32(2), f32(2)], action: i64() });
     const replay = new Replay({ spec, tables: { t: ONCE } });
     const unbatching = new BatchedObserverUnbatching(() => new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 1 }), { batchSize: 2 });
@@ -203,7 +203,7 @@ describe("rows of a batch", () => {
   });
 });
 
-test("each environment has its own writer: items, boundaries and caches are apart", () => {
+test("each environment has its own writer with separate items, boundaries and caches", () => {
   const { unbatching, all } = make();
   unbatching(batch(0));
   unbatching(batch(1, [1, 2, 1]));
@@ -212,7 +212,7 @@ test("each environment has its own writer: items, boundaries and caches are apar
   expect(all()).toEqual([["0 1", "1 2"], ["10 11"], ["20 21", "21 22"]]);
 });
 
-test("reset, close, open and flush reach all of them", () => {
+test("reset, close, open and flush call all observers", () => {
   const { replay, unbatching, all } = make();
   unbatching(batch(0));
   expect(unbatching.reset(false)).toBeUndefined();
@@ -238,7 +238,7 @@ test("reset, close, open and flush reach all of them", () => {
   expect([plain.reset(), plain.open(), plain.close(), plain.flush()]).toEqual([undefined, undefined, undefined, undefined]);
 });
 
-test("arguments are refused before any observer is called", () => {
+test("reset and flush reject invalid arguments", () => {
   const { unbatching } = make();
   expectError(
     errorOf(() => unbatching.reset("no" as never)),
@@ -254,7 +254,7 @@ test("arguments are refused before any observer is called", () => {
     expect((errorOf(() => unbatching.flush(options as never)) as Error).message).toMatch(message);
 });
 
-test("each row has an observer of its own, and spec is one", () => {
+test("each row needs its own observer unless it is a plain function, and spec is checked", () => {
   const replay = replayOf({ a: ONCE } as never);
   const one = new ReverbAddTrajectoryObserver<Steps>(replay as never, { tableName: "a", sequenceLength: 2 });
   expectError(
@@ -289,7 +289,7 @@ test("each row has an observer of its own, and spec is one", () => {
   );
 });
 
-test("an error of creation is told even if an observer cannot be closed", async () => {
+test("an error of createDelegatedObserverFn is thrown even if closing an observer fails", async () => {
   const closes = [
     () => {
       throw new Error("close");
@@ -313,8 +313,8 @@ test("an error of creation is told even if an observer cannot be closed", async 
   await new Promise(setImmediate);
 });
 
-describe("a failure of one", () => {
-  test("of many names some of them", () => {
+describe("the error of failing observers", () => {
+  test("names nine of 1,000 observers", () => {
     const unbatching = new BatchedObserverUnbatching(
       () => () => {
         throw new RangeError("r");
@@ -328,14 +328,14 @@ describe("a failure of one", () => {
     ]);
   });
 
-  test("that is not the signal's is told though the wait was ended", async () => {
+  test("is a real failure, even if another observer rejects with the signal's reason", async () => {
     const signal = AbortSignal.abort(new Error("stop"));
     const flushes = [() => Promise.reject(signal.reason), () => Promise.reject(new RangeError("full"))];
     const unbatching = new BatchedObserverUnbatching((i) => Object.assign(() => 0, { flush: flushes[i] as () => unknown }), { batchSize: 2 });
     await expect(unbatching.flush({ signal })).rejects.toThrow(/^observers\[1\] failed: full$/);
   });
 
-  test("is reported with its index, and the others have their step", () => {
+  test("has the index of the observer, and other observers receive their step", () => {
     const { unbatching, all } = make();
     unbatching.delegatedObservers[1]?.close();
     const error = errorOf(() => unbatching(batch(0))) as ObserversError;
@@ -347,7 +347,7 @@ describe("a failure of one", () => {
     expect(all()).toEqual([["0 1"], [], ["20 21"]]);
   });
 
-  test("keeps its class", () => {
+  test("keeps the class of the failure", () => {
     const reasons = [new RangeError("r"), new TypeError("t"), "text"];
     for (const reason of reasons) {
       const fails = (i: number) => () => {
@@ -361,7 +361,7 @@ describe("a failure of one", () => {
     }
   });
 
-  test("is told after those that wait are done", async () => {
+  test("is thrown after the pending observers are done", async () => {
     const log: string[] = [];
     const observer = (i: number) => () => (i === 0 ? Promise.reject(new Error("no")) : Promise.resolve().then(() => void log.push(`done ${i}`)));
     const pending = new BatchedObserverUnbatching(observer, { batchSize: 3 })({ reward: [1, 2, 3] });
@@ -369,7 +369,7 @@ describe("a failure of one", () => {
     expect(log).toEqual(["done 1", "done 2"]);
   });
 
-  test("in the creation closes those before it", () => {
+  test("during construction closes the observers created earlier", () => {
     const replay = replayOf();
     const create = (i: number) => new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: i < 2 ? "t" : "nowhere", sequenceLength: 2 });
     expectError(
@@ -381,10 +381,10 @@ describe("a failure of one", () => {
   });
 });
 
-describe("what nobody has read", () => {
+describe("an unhandled failure", () => {
   const late = (message: string) => Promise.resolve().then(() => Promise.reject(new RangeError(message)));
 
-  test("is told by flush, once, with the rows", async () => {
+  test("is reported once by flush, with the indices of the rows", async () => {
     const unbatching = new BatchedObserverUnbatching(
       (i) =>
         ({ reward }: { reward: number }) =>
@@ -410,7 +410,7 @@ describe("what nobody has read", () => {
     expect(unbatching.flush()).toBeUndefined();
   });
 
-  test("of reset, and of flush itself, as well", async () => {
+  test("of reset or flush is reported by the next flush", async () => {
     let answer = (): Promise<never> | undefined => undefined;
     const calls = { reset: () => late("reset"), flush: () => answer() };
     const unbatching = new BatchedObserverUnbatching((i) => Object.assign(() => 0, i === 0 ? calls : {}), { batchSize: 2 });
@@ -425,7 +425,7 @@ describe("what nobody has read", () => {
     expect(unbatching.flush()).toBeUndefined();
   });
 
-  test("is kept when a wait for it ends before", async () => {
+  test("is kept if an earlier flush times out or is aborted", async () => {
     let fail: (reason: unknown) => void = () => {};
     const observer = (i: number) => () => (i === 0 ? new Promise<void>((_, reject) => (fail = reject)) : 0);
     const unbatching = new BatchedObserverUnbatching(observer, { batchSize: 2 });
@@ -439,14 +439,14 @@ describe("what nobody has read", () => {
   });
 });
 
-test("arguments are checked", () => {
+test("the constructor rejects invalid arguments", () => {
   expect(() => new BatchedObserverUnbatching(7 as never, { batchSize: 1 })).toThrow(/createDelegatedObserverFn must .*got 7/);
   expect(() => new BatchedObserverUnbatching(() => () => 0, { batchSize: 0 })).toThrow(RangeError);
   expect(() => new BatchedObserverUnbatching(() => () => 0, { batch: 1 } as never)).toThrow("Options: batchSize, spec");
   expect(() => new BatchedObserverUnbatching((() => 7) as never, { batchSize: 1 })).toThrow(/result 0 of createDelegatedObserverFn must .*got 7/);
 });
 
-test("waits where a rate limiter has no room, and a signal ends the wait with its reason", async () => {
+test("a call waits while a rate limiter has no room, and a signal ends the flush", async () => {
   const queue = { maxSize: 1, sampler: fifo(), maxTimesSampled: 1, rateLimiter: { samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: 1 }, maxPending: 1 };
   const replay = replayOf({ t: queue } as never);
   const unbatching = new BatchedObserverUnbatching(() => new ReverbAddTrajectoryObserver<Steps>(replay as never, { tableName: "t", sequenceLength: 1 }), {
@@ -490,7 +490,7 @@ test("a driver of batched environments writes whole episodes", async () => {
   expect(new Set(episodes.map((episode) => String(episode)))).toEqual(new Set(["0,1,2", "0,1,2,3"]));
 });
 
-test("across ports each observer has its own remote writer", async () => {
+test("each observer needs its own remote writer across ports", async () => {
   const { replay, writer } = await pair({ spec: trajectorySpec({ observation: f32(2), action: i32() }), tables: { t: ONCE }, seed: 1 }, { keep: 4 }, {});
   const { writer: second, replay: other } = await pair({ spec: replay.options.spec as Steps, tables: { t: ONCE }, seed: 1 }, { keep: 4 }, {});
   const writers = [writer, second];
@@ -513,7 +513,7 @@ test("across ports each observer has its own remote writer", async () => {
   new BatchedObserverUnbatching(same, { batchSize: 1 }).close();
 });
 
-test("pyClient is the client that was passed, or that of the Replay", () => {
+test("pyClient is the passed client, or the client of the passed Replay", () => {
   const replay = replayOf();
   const observer = new ReverbAddTrajectoryObserver<Steps, typeof replay>(replay, { tableName: "t", sequenceLength: 2 });
   expect(observer.pyClient).toBeInstanceOf(LocalClient);

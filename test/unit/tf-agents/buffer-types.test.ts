@@ -27,7 +27,7 @@ const reverb = new ReverbReplayBuffer(spec, { client: new Replay({ spec, tables:
 uniform.addBatch({ x: [[1, 2]], l: [3] });
 stateful.addSequence({ x: [[1, 2]], l: [3] });
 
-test("ids are one column, also of datasets; a list of them only where steps are apart", () => {
+test("ids are one column, or possibly a list of columns if timeStacked is false", () => {
   for (const buffer of [uniform, episodic, stateful] as const) {
     const [items, info] = buffer.getNext({ sampleBatchSize: 2, numSteps: 1 });
     expectTypeOf(items).toEqualTypeOf<{ readonly x: Column<"f32", [...number[], 2]>; readonly l: Column<"i64"> }>();
@@ -44,7 +44,7 @@ test("ids are one column, also of datasets; a list of them only where steps are 
   for (const [, info] of reverb.asDataset()) expectTypeOf(info).toEqualTypeOf<ReverbInfo>();
 });
 
-test("what a server answers is a promise, and its ids are bigints; of this process it is the value", () => {
+test("a remote client returns promises and bigint ids, and a local client returns values", () => {
   const client = new ReverbClient("localhost:1");
   const far = new ReverbReplayBuffer(spec, { client, tableName: "t" });
   type Told = [ReturnType<typeof far.numFrames>, typeof far.capacity, ReturnType<typeof far.getTableInfo>, ReturnType<typeof far.clear>];
@@ -67,14 +67,14 @@ test("what a server answers is a promise, and its ids are bigints; of this proce
   client.close();
 });
 
-test("every buffer of a spec is a ReplayBuffer of it, and one of any spec", () => {
+test("every buffer of a spec is a ReplayBuffer of that spec and of any spec", () => {
   const own: readonly ReplayBuffer<S>[] = [uniform, episodic, stateful, reverb];
   const any: readonly ReplayBuffer[] = [...own, uniform, episodic, stateful, reverb];
   expectTypeOf(own[0]?.dataSpec).toEqualTypeOf<S | undefined>();
   expectTypeOf(any[0]?.numFrames()).toEqualTypeOf<number | Promise<number> | undefined>();
 });
 
-test("copies of episodes are lists of numbers, and those that are extracted typed arrays", () => {
+test("extract returns typed arrays, and extendEpisodes also accepts lists of numbers", () => {
   const copies = episodic.extract([0]);
   expectTypeOf(copies.length).toEqualTypeOf<Uint32Array<ArrayBuffer>>();
   expectTypeOf(copies.completed).toEqualTypeOf<Uint8Array<ArrayBuffer>>();
@@ -83,7 +83,7 @@ test("copies of episodes are lists of numbers, and those that are extracted type
   stateful.extract([0]).length.fill(1);
 });
 
-test("a function that is given a sequence knows its columns", () => {
+test("sequencePreprocessFn receives typed columns", () => {
   uniform.asDataset({
     sequencePreprocessFn(items) {
       expectTypeOf(items).toEqualTypeOf<{ readonly x: Column<"f32", [...number[], 2]>; readonly l: Column<"i64"> }>();

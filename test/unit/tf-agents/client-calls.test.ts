@@ -20,7 +20,7 @@ function filled(lengths: readonly number[], made = client()) {
 }
 const plain = ({ data }: ReplaySample) => data.map((column: { toArray(): unknown }) => column.toArray());
 
-test("a sample is whole columns, or a list of steps, each with the info of its item", () => {
+test("sample returns whole columns or a list of steps, with the info of the item", () => {
   const made = filled([2, 1]);
   const [whole] = [...made.sample("t", 1, { emitTimesteps: false })];
   expect(plain(whole as ReplaySample)).toEqual([
@@ -37,7 +37,7 @@ test("a sample is whole columns, or a list of steps, each with the info of its i
   expectTypeOf(made.sample("t")).toExtend<Iterable<readonly ReplaySample[]>>();
 });
 
-test("data is nested as the table's signature where that is asked for and there is one", () => {
+test("unpackAsTableSignature nests data like the table's signature", () => {
   const signature = { n: { a: { dtype: "i32", shape: [null] } }, z: { dtype: "f32", shape: [null, 2] } } as const;
   const made = filled([2], LocalClient.of({ spec, tables: [{ name: "t", ...once, signature }] }));
   const [sample] = [...made.sample("t", 1, { emitTimesteps: false, unpackAsTableSignature: true })];
@@ -45,13 +45,13 @@ test("data is nested as the table's signature where that is asked for and there 
   expect(sample?.data.z.shape).toEqual([2, 2]);
 });
 
-test("an item that a writer made of too many columns for the signature is refused when it is unpacked, and counts as sampled", () => {
+test("unpacking rejects an item with more columns than the signature, and counts it as sampled", () => {
   const made = filled([2], LocalClient.of({ spec, tables: [{ name: "t", ...once, signature: { dtype: "i32", shape: [2] } }] }));
   expect(() => [...made.sample("t", 1, { unpackAsTableSignature: true })]).toThrow(/^an item of table t must be a list of 1 column,.*got 2 columns$/);
   expect(made.table("t").size).toBe(0);
 });
 
-test("for ends where nothing passes, and for await waits, in the order of the calls", async () => {
+test("`for` ends if no item is available, and `for await` waits for items", async () => {
   const made = client();
   expect([...made.sample("t", 2)]).toEqual([]);
   const waits = (async () => {
@@ -65,7 +65,7 @@ test("for ends where nothing passes, and for await waits, in the order of the ca
   expect(made.table("t").size).toBe(0);
 });
 
-test("a signal ends a sample that waits, and what comes later stays in the table", async () => {
+test("a signal ends a waiting sample, and later items stay in the table", async () => {
   const made = client();
   const stop = new AbortController();
   const waits = made.sample("t", 1, { signal: stop.signal })[Symbol.asyncIterator]().next();
@@ -78,7 +78,7 @@ test("a signal ends a sample that waits, and what comes later stays in the table
   expect(() => [...made.sample("t", 1, { signal: AbortSignal.abort(new Error("before")) })]).toThrow("before");
 });
 
-test("an iteration that is left draws nothing more", async () => {
+test("leaving an iteration stops drawing", async () => {
   const made = filled([1, 1, 1]);
   for (const _ of made.sample("t", 3)) break;
   for await (const _ of made.sample("t", 3)) break;
@@ -90,13 +90,13 @@ test.each([
   [-2, RangeError, /^numSamples/],
   [1.5, TypeError, /^numSamples/],
   ["2", TypeError, /^numSamples must be an integer >= 1, got "2"$/],
-])("numSamples %s is refused", (n, kind, text) => {
+])("numSamples %s is rejected", (n, kind, text) => {
   const call = () => client().sample("t", n as number);
   expect(call).toThrow(kind);
   expect(call).toThrow(text);
 });
 
-test("options of sample are checked where it is called", () => {
+test("sample checks its arguments when it is called", () => {
   const made = client();
   expect([...made.sample("t", -1)]).toEqual([]);
   expect(() => made.sample("nowhere")).toThrow(/^table must be one of "t", got "nowhere"$/);
@@ -105,7 +105,7 @@ test("options of sample are checked where it is called", () => {
   expect(() => made.sample("t", 1, { signal: 3 as never })).toThrow(/^signal must be an AbortSignal/);
 });
 
-test("an item that is no sequence of steps is told with the shapes of its columns", () => {
+test("sampling steps rejects an item with columns of different lengths, and lists their shapes", () => {
   const made = client();
   const writer = made.trajectoryWriter({ numKeepAliveRefs: 3 });
   for (let i = 0; i < 3; i++) writer.append({ a: i, b: [i, i] });
@@ -114,7 +114,7 @@ test("an item that is no sequence of steps is told with the shapes of its column
   expect(() => [...made.sample("t")]).toThrow(/^an item of table t .*got columns of shapes \[3\] \[2\]$/);
 });
 
-test("texts and lone numbers are columns, too", () => {
+test("strings and single numbers are returned as columns", () => {
   const made = LocalClient.of({ spec: { word: text({ maxBytes: 8 }), n: i32() }, tables: [{ name: "t", ...once }] });
   const writer = made.trajectoryWriter({ numKeepAliveRefs: 2 });
   for (const word of ["ab", "c"]) writer.append({ word, n: 3 });
@@ -127,7 +127,7 @@ test("texts and lone numbers are columns, too", () => {
   ]);
 });
 
-test("serverInfo has every table, and counts what happened", () => {
+test("serverInfo returns every table with its options and counts", () => {
   const made = LocalClient.of({ spec, tables: [Table.queue("q", 3), { name: "t", maxSize: 5, sampler: prioritized(0.5), rateLimiter: minSize(2) }] });
   made.insert({ a: 1, b: [1, 1] }, { q: 1, t: 2 });
   made.table("q").sample(1);
@@ -151,7 +151,7 @@ test("serverInfo has every table, and counts what happened", () => {
   expect(() => made.serverInfo({ timeoutMs: 1 } as never)).toThrow(/has no option "timeoutMs"/);
 });
 
-test("priorities are changed all or none, by a Map or by pairs, and a deletion wins", () => {
+test("mutatePriorities accepts a Map or pairs, changes all or none, and prefers deletions", () => {
   const made = client({ sampler: maxHeap() });
   for (let a = 0; a < 3; a++) made.insert({ a, b: [0, 0] }, { t: a });
   const [{ info }] = [...made.sample("t", 1, { emitTimesteps: false })] as [ReplaySample];
@@ -187,7 +187,7 @@ test("priorities are changed all or none, by a Map or by pairs, and a deletion w
     expect(() => made.insert({ a: 1, b: [0, 0] }, priorities as never)).toThrow(/^priorities (must be|is required:) an object with at least one table/);
 });
 
-test("a checkpoint brings a client back, keys and all", () => {
+test("a checkpoint restores a client with its keys and draws", () => {
   const made = client({ sampler: uniform() });
   for (let a = 0; a < 4; a++) made.insert({ a, b: [0, 0] }, { t: 1 });
   const again = new LocalClient(Replay.restore<typeof spec, "t">(made.checkpoint()));
@@ -195,7 +195,7 @@ test("a checkpoint brings a client back, keys and all", () => {
   expect(JSON.stringify(draw(again))).toBe(JSON.stringify(draw(made)));
 });
 
-test("reset empties one table, and lets in who waits", async () => {
+test("reset empties one table, and admits a waiting insert", async () => {
   const made = LocalClient.of({ spec, tables: [Table.queue("q", 1)] });
   made.insert({ a: 1, b: [0, 0] }, { q: 1 });
   const waits = made.insert({ a: 2, b: [0, 0] }, { q: 1 });
@@ -205,7 +205,7 @@ test("reset empties one table, and lets in who waits", async () => {
   expect(() => made.reset("nowhere")).toThrow(code("NOT_FOUND"));
 });
 
-test("an inserted step fits a signature of items of one step, or of a step", () => {
+test("an inserted step fits a signature of one-step items or of single steps", () => {
   for (const shape of [[1], [], [null]]) {
     const made = LocalClient.of({ spec: i32(), tables: [{ name: "t", ...once, signature: { dtype: "i32", shape } }] });
     made.insert(1, { t: 1 });
@@ -226,7 +226,7 @@ test("an inserted step fits a signature of items of one step, or of a step", () 
   expect(made.table("t").size).toBe(1);
 });
 
-test("every call that a Client has can be written against the interface", async () => {
+test("every call of a client works through the Client interface", async () => {
   const any: Client<typeof spec> = client();
   const { t } = await any.serverInfo();
   expect(t?.maxSize).toBe(9);
@@ -240,14 +240,14 @@ test("every call that a Client has can be written against the interface", async 
   expect(await sampler.next()).toBe(undefined);
 });
 
-test("a sampler of a table that is not there says so with the first item", () => {
+test("a sampler of an unknown table throws NOT_FOUND on the first item", () => {
   const sampler = client().sampler("nowhere");
   expect(() => sampler.next()).toThrow(code("NOT_FOUND"));
   expect(() => client().sampler("t", { maxSamples: 0 })).toThrow(/^maxSamples must be an integer >= 1, or -1, got 0$/);
   expect(() => client().sampler("t", { max: 1 } as never)).toThrow(/has no option "max"/);
 });
 
-test("the buffer tells of its table", () => {
+test("getTableInfo of a buffer equals the table's entry in serverInfo", () => {
   const made = client();
   const buffer = new ReverbReplayBuffer(spec, { client: made, tableName: "t" });
   made.insert({ a: 1, b: [1, 1] }, { t: 1 });
@@ -255,7 +255,7 @@ test("the buffer tells of its table", () => {
   expect(buffer.getTableInfo().currentSize).toBe(buffer.numFrames());
 });
 
-test("the definition of a table: queues, stacks, others of it, and its counts once a client has it", () => {
+test("a Table defines queues, stacks and modified copies, and counts once a client uses it", () => {
   const queue = Table.queue("q", 3, { signature: { dtype: "i32", shape: [] } });
   expect(queue).toMatchObject({ name: "q", maxSize: 3, maxTimesSampled: 1, sampler: fifo(), remover: fifo(), rateLimiter: queueLimiter(3) });
   expect(queue.info).toMatchObject({ currentSize: 0, maxTimesSampled: 1, rateLimiterInfo: { minDiff: 0, maxDiff: 3 }, signature: { dtype: "i32", shape: [] } });
@@ -282,12 +282,12 @@ test.each([
   [() => new Table({ name: "t", max: 1 } as never), TypeError, /has no option "max"/],
   [() => Table.queue("q", 3).replace({ maxSize: 0 }), RangeError, /^maxSize/],
   [() => Table.queue("q", 3).replace({ size: 1 } as never), TypeError, /has no option "size"/],
-])("a definition that is no table is refused %#", (make, kind, message) => {
+])("an invalid table definition is rejected %#", (make, kind, message) => {
   expect(make).toThrow(kind);
   expect(make).toThrow(message);
 });
 
-test("an end with a time limit waits for the items, and ends nothing where these do not come in", async () => {
+test("endEpisode with a time limit ends the episode only if its items are admitted", async () => {
   const made = LocalClient.of({ spec: i32(), tables: [Table.queue("q", 1)] });
   const writer = made.trajectoryWriter({ numKeepAliveRefs: 3 });
   for (let i = 0; i < 2; i++) {
@@ -316,7 +316,7 @@ test("an end with a time limit waits for the items, and ends nothing where these
   expect(writer.endEpisode({ timeoutMs: 0 })).toBe(undefined);
 });
 
-test("a writer that is closed while its end waits has ended nothing", async () => {
+test("closing a writer while endEpisode waits rejects it with CLOSED, and the item remains", async () => {
   const made = LocalClient.of({ spec: i32(), tables: [Table.queue("q", 1)] });
   made.insert(8, { q: 1 });
   const writer = made.trajectoryWriter({ numKeepAliveRefs: 3 });
@@ -329,7 +329,7 @@ test("a writer that is closed while its end waits has ended nothing", async () =
   expect(made.table("q").size).toBe(1);
 });
 
-test("nothing of a call that waits is left unhandled", async () => {
+test("an abandoned wait causes no unhandled rejection", async () => {
   const unhandled = vi.fn();
   process.on("unhandledRejection", unhandled);
   const made = LocalClient.of({ spec: i32(), tables: [Table.queue("q", 1)] });

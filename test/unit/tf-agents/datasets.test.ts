@@ -28,7 +28,7 @@ async function all<E>(from: AsyncIterable<E>): Promise<E[]> {
 const as = ({ data }: ReplaySample) => data.a.toArray();
 const soon = { rateLimiterTimeoutMs: 5 };
 
-test("items come whole, nested as the spec, until the limiter's time is up", async () => {
+test("TrajectoryDataset returns whole items, nested like the spec, until the rate limiter times out", async () => {
   const client = filled([2, 3]);
   const dataset = new TrajectoryDataset<{ a: { toArray(): number[] } }>(client, "q", { spec: ITEM, ...soon });
   expect((await all(dataset)).map(as)).toEqual([
@@ -45,7 +45,7 @@ test("items come whole, nested as the spec, until the limiter's time is up", asy
   expect((await iterator.next()).done).toBe(false);
 });
 
-test("arrays in a spec are tuples, and a bare leaf is bare data", async () => {
+test("an array as the spec returns tuples, and a single leaf returns unnested data", async () => {
   const [tuple] = await all(new TrajectoryDataset(filled([2]), "q", { spec: [ITEM.a, ITEM.b], ...soon }));
   expect(tuple?.data.map((column: { shape: number[] }) => column.shape)).toEqual([[2], [2, 2]]);
   const client = LocalClient.of({ spec: i32(), tables: [Table.queue("q", 5)] });
@@ -54,7 +54,7 @@ test("arrays in a spec are tuples, and a bare leaf is bare data", async () => {
   expect(bare?.data).toMatchObject({ data: Int32Array.of(7), shape: [] });
 });
 
-test("steps come one after the other, and maxSamples counts items", async () => {
+test("TimestepDataset returns steps one by one, and maxSamples counts items", async () => {
   const dataset = new TimestepDataset(filled([2, 1, 2]), "q", { spec: STEP, maxSamples: 2 });
   const steps = await all(dataset);
   expect(steps.map(as)).toEqual([0, 1, 2]);
@@ -62,7 +62,7 @@ test("steps come one after the other, and maxSamples counts items", async () => 
   expect(new Set(steps.map(({ info }) => info.key)).size).toBe(2);
 });
 
-test("columns without a dimension of time are one step of a TimestepDataset", async () => {
+test("columns without a time dimension are one step of a TimestepDataset", async () => {
   const client = empty();
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 2 });
   for (let a = 0; a < 2; a++) writer.append({ a, b: [a, a] });
@@ -70,7 +70,7 @@ test("columns without a dimension of time are one step of a TimestepDataset", as
   expect((await all(new TimestepDataset(client, "q", { spec: STEP, ...soon }))).map(as)).toEqual([1]);
 });
 
-test("what differs from the spec breaks off, and is told column by column; the next call goes on", async () => {
+test("an item that differs from the spec is rejected by column, and the next call continues", async () => {
   const client = filled([2, 2]);
   const iterator = new TrajectoryDataset(client, "q", { spec: { ...ITEM, a: { dtype: "i64", shape: [2] } }, ...soon })[Symbol.asyncIterator]();
   await expect(iterator.next()).rejects.toThrow(/^column 0 of table q must .*i64.*\[2\].*got i32 of shape \[2\]$/);
@@ -81,7 +81,7 @@ test("what differs from the spec breaks off, and is told column by column; the n
   );
 });
 
-test("a spec that no item of the table's signature can have is refused before anything is drawn", async () => {
+test("a spec that contradicts the table's signature is rejected before any draw", async () => {
   const client = filled([2], empty({ signature: ITEM }));
   for (const [wrong, message] of [
     [{ ...ITEM, a: { dtype: "i64", shape: [null] } }, /^a of spec for table q must .*i32.*\[any\].*got i64 of shape \[any\]$/],
@@ -94,7 +94,7 @@ test("a spec that no item of the table's signature can have is refused before an
   expect(await all(new TrajectoryDataset(client, "q", { spec: fixed, ...soon }))).toHaveLength(1);
 });
 
-test("fromTableSignature takes the table's own signature", async () => {
+test("fromTableSignature uses the signature of the table", async () => {
   const client = filled([2], empty({ signature: ITEM }));
   const dataset = TrajectoryDataset.fromTableSignature(client, "q", soon);
   expect(dataset.elementSpec).toEqual({
@@ -113,7 +113,7 @@ test("fromTableSignature takes the table's own signature", async () => {
   expect(() => TimestepDataset.fromTableSignature(client, "q", { spec: STEP } as never)).toThrow(/has no option "spec"/);
 });
 
-test("a client whose answers are promises does as well", async () => {
+test("a client that returns promises is accepted", async () => {
   const local = filled([2, 1], empty({ signature: ITEM }));
   const far = {
     spec,
@@ -129,14 +129,14 @@ test("a client whose answers are promises does as well", async () => {
   await expect(Promise.resolve(TrajectoryDataset.fromTableSignature(far, "nowhere", soon))).rejects.toThrow(code("NOT_FOUND"));
 });
 
-test("a Replay stands for its own tables", async () => {
+test("a Replay is accepted as the client of its tables", async () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 3 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
   for (let a = 0; a < 2; a++) writer.append({ a, b: [a, a] });
   expect((await all(new TrajectoryDataset(replay, "t", { spec: ITEM, maxSamples: 1 }))).map(as)).toEqual([[0, 1]]);
 });
 
-test("batches: infos as columns, the last one shorter unless it is dropped", async () => {
+test("batch returns infos as columns, and dropRemainder drops a shorter last batch", async () => {
   const dataset = (lengths: readonly number[]) => new TrajectoryDataset(filled(lengths), "q", { spec: ITEM, ...soon });
   const two = dataset([2, 2, 2]).batch(2);
   expect(two.elementSpec).toMatchObject({ info: { priority: { shape: [null] } }, data: { b: { shape: [null, null, 2] } } });
@@ -150,7 +150,7 @@ test("batches: infos as columns, the last one shorter unless it is dropped", asy
   expect(() => dataset([]).batch(1, { drop: true } as never)).toThrow(/has no option "drop"/);
 });
 
-test("what came before an error comes before it, as a short batch", async () => {
+test("batch returns the items before an error as a short batch, and then rejects", async () => {
   const stop = new AbortController();
   const dataset = new TrajectoryDataset(filled([1]), "q", { spec: ITEM, signal: stop.signal });
   const iterator = dataset.batch(2)[Symbol.asyncIterator]();
@@ -161,7 +161,7 @@ test("what came before an error comes before it, as a short batch", async () => 
   await expect(iterator.next()).rejects.toThrow("enough");
 });
 
-test("as a web stream nothing is drawn before it is read, and cancelling it ends the wait", async () => {
+test("stream draws nothing before it is read, and cancelling it ends the wait", async () => {
   const client = filled([1, 1]);
   const dataset = new TrajectoryDataset(client, "q", { spec: ITEM });
   const reader = dataset.stream().getReader();
@@ -178,7 +178,7 @@ test("as a web stream nothing is drawn before it is read, and cancelling it ends
   expect(client.table("q").size).toBe(1);
 });
 
-test("whatever ends an iteration closes its sampler; an error that is not the signal's does not", async () => {
+test("ending or aborting an iteration closes its sampler, but a SPEC_MISMATCH does not", async () => {
   const closed: string[] = [];
   const stop = new AbortController();
   const watched = (of: readonly number[], name: string, options: object = {}) => {
@@ -207,14 +207,14 @@ test("whatever ends an iteration closes its sampler; an error that is not the si
   expect(closed.pop()).toBe("a signal");
 });
 
-test("a signal ends an iteration that waits", async () => {
+test("a signal ends a waiting iteration", async () => {
   const stop = new AbortController();
   const waits = all(new TimestepDataset(empty(), "q", { spec: STEP, signal: stop.signal }));
   setTimeout(() => stop.abort(new Error("enough")), 5);
   await expect(waits).rejects.toThrow("enough");
 });
 
-test("a Replay that is disposed of ends an iteration that waits", async () => {
+test("disposing of the Replay ends a waiting iteration with CLOSED", async () => {
   const client = empty();
   const waits = all(new TrajectoryDataset(client, "q", { spec: ITEM }));
   setTimeout(() => client.replay.dispose(), 5);
@@ -233,7 +233,7 @@ test.each([
   [{ spec: { a: { dtype: "i32", shape: 3 } } }, TypeError, /^spec\.a must/],
   [{ spec: 3 }, TypeError, /^spec must be/],
   [{ timeout: 3 }, TypeError, /has no option "timeout"/],
-])("an argument is refused where the dataset is made %#", (options, kind, message) => {
+])("the constructor rejects an invalid argument %#", (options, kind, message) => {
   for (const make of [TrajectoryDataset, TimestepDataset]) {
     const call = () => new make(empty(), "q", { spec: ITEM, ...options } as never);
     expect(call).toThrow(kind);
@@ -241,7 +241,7 @@ test.each([
   }
 });
 
-test("a client that no table can be drawn from is refused", () => {
+test("a client without tables to draw from is rejected", () => {
   expect(() => new TrajectoryDataset({} as never, "q", { spec: ITEM })).toThrow(TypeError);
   const steps = { spec, writer: () => {} };
   expect(() => new TrajectoryDataset(steps as never, "q", { spec: ITEM })).toThrow(/^client must/);

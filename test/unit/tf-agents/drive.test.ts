@@ -36,7 +36,7 @@ const note = (trajectory: Trajectory) => {
 };
 const trajectories = () => seen.splice(0).map(({ stepType, nextStepType, reward, discount, action }) => [stepType, nextStepType, reward, discount, action]);
 
-test("every step gives a trajectory, and every episode a boundary", () => {
+test("every step produces a trajectory, and every episode adds a boundary", () => {
   const env = counter();
   const state = drive(env, ([n]) => (n as number) * 10, [note], { episodes: 1 });
   expect(trajectories()).toEqual([
@@ -49,7 +49,7 @@ test("every step gives a trajectory, and every episode a boundary", () => {
   expect(env.resets).toBe(2);
 });
 
-test("a drive goes on where the one before it stopped", () => {
+test("a drive continues where the previous one stopped", () => {
   const env = counter();
   const whole = drive(counter(), () => 1, [note], { steps: 7 });
   const all = trajectories();
@@ -60,13 +60,13 @@ test("a drive goes on where the one before it stopped", () => {
   expect(env.resets).toBe(3);
 });
 
-test("the first limit that is reached ends it", () => {
+test("the first limit that is reached ends the drive", () => {
   expect(drive(counter(), () => 0, [], { steps: 2, episodes: 9 })).toMatchObject({ steps: 2, episodes: 0 });
   expect(drive(counter(), () => 0, [], { steps: 99, episodes: 2 })).toMatchObject({ steps: 6, episodes: 2 });
   expect(drive(counter(), () => 0, [], { steps: 0 })).toMatchObject({ steps: 0 });
 });
 
-test("an episode observer has whole episodes after it", () => {
+test("an episode observer writes whole episodes", () => {
   const replay = replayOf();
   const observer = new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 9 });
   drive(counter(), () => 1, [observer], { episodes: 2 });
@@ -74,7 +74,7 @@ test("an episode observer has whole episodes after it", () => {
   expect(observer.cachedSteps).toBe(0);
 });
 
-test("a policy object keeps its state and gives info", () => {
+test("a policy object keeps its state and returns info", () => {
   const policy = {
     initialState: () => 5,
     action: (_: TimeStep<number[]>, state: unknown) => ({ action: state as number, state: (state as number) + 1, info: { state } }),
@@ -84,7 +84,7 @@ test("a policy object keeps its state and gives info", () => {
   expect(seen.splice(0).map(({ action, policyInfo }) => [action, policyInfo])).toEqual([5, 6, 7].map((n) => [n, { state: n }]));
 });
 
-test("a policy's state begins anew with each episode", () => {
+test("the state of a policy restarts with each episode", () => {
   let made = 0;
   const policy = {
     initialState: () => ++made * 100,
@@ -94,13 +94,13 @@ test("a policy's state begins anew with each episode", () => {
   expect(seen.splice(0).map(({ action }) => action)).toEqual([100, 101, 102, 103, 200, 201]);
 });
 
-test("a cut-off episode keeps its discount", () => {
+test("a truncated episode keeps its discount", () => {
   const env = { reset: () => 0, step: () => ({ observation: 1, reward: 2, terminated: false, truncated: true }) };
   drive(env, () => 0, [note], { steps: 1 });
   expect(trajectories()).toEqual([[0, 2, 2, 1, 0]]);
 });
 
-test("a batch steps in lock-step; its rows begin anew by themselves", () => {
+test("a batch of environments steps together, and the environment restarts its rows", () => {
   const types = [Int32Array.of(1, 2), Int32Array.of(2, 0), Int32Array.of(0, 1)];
   let i = 0;
   const env: Environment<number, number> = {
@@ -117,7 +117,7 @@ test("a batch steps in lock-step; its rows begin anew by themselves", () => {
 });
 
 describe("promises", () => {
-  test("of environment, policy and observers are waited for, in order", async () => {
+  test("of environment, policy and observers are awaited in order", async () => {
     const order: string[] = [];
     const later = <T>(name: string, value: T) => new Promise<T>((resolve) => setTimeout(() => [order.push(name), resolve(value)], 1));
     const env: Environment<number, number> = { reset: () => later("reset", restart(0)), step: () => later("step", termination(1, 1)) };
@@ -127,12 +127,12 @@ describe("promises", () => {
     expect(order).toEqual(["reset", "policy", "step", "first", "second"]);
   });
 
-  test("that fail end it", async () => {
+  test("that reject end the drive", async () => {
     const env = { reset: async () => 0, step: () => transition(0, 0) };
     await expect(drive(env, () => 0, [() => Promise.reject(new Error("full"))], { steps: 3 })).rejects.toThrow("full");
   });
 
-  test("a signal ends it between two steps", async () => {
+  test("a signal ends the drive between two steps", async () => {
     const stop = new AbortController();
     const env = { reset: async () => 0, step: async () => transition(0, 0) };
     let steps = 0;
@@ -147,7 +147,7 @@ test.each([
   [{ steps: -1 }, RangeError, /^limit\.steps/],
   [{ episodes: 1.5 }, TypeError, /^limit\.episodes/],
   [{ step: 1 }, TypeError, /has no option "step"/],
-] as const)("%j is refused", (limit, kind, says) => {
+] as const)("the limit %j is rejected", (limit, kind, says) => {
   expectError(
     errorOf(() => drive(counter(), () => 0, [], limit as object)),
     kind,
@@ -155,7 +155,7 @@ test.each([
   );
 });
 
-test("observers and signal are checked", () => {
+test("invalid observers, signals and missing steps are rejected", () => {
   const limit = { steps: 1 };
   expectError(
     errorOf(() => drive(counter(), () => 0, note as never, limit)),
@@ -174,7 +174,7 @@ test("observers and signal are checked", () => {
   );
 });
 
-test("what an environment must give is said", () => {
+test("a step without the form of a TimeStep is rejected", () => {
   const env = { reset: () => 0, step: () => ({ observation: 0, reward: 1, done: true }) };
   expectError(
     errorOf(() => drive(env as never, () => 0, [], { steps: 1 })),
@@ -212,12 +212,12 @@ describe.each([false, true])("an environment that reuses its arrays (as time ste
   };
   const wanted = [0, 1, 2, 3, 0].map((n) => [n, n]);
 
-  test("drive shows each step what was seen before it", () => {
+  test("drive passes observers the observation before each step", () => {
     drive(reusing(asTimeStep), () => 0, [noteFirst], { steps: 4 });
     expect(firsts.splice(0)).toEqual(wanted);
   });
 
-  test("PyDriver shows both ends of a transition, and goes on where it stopped", () => {
+  test("PyDriver passes both ends of each transition, and continues where it stopped", () => {
     const both: number[][] = [];
     const transitionObservers = [
       ({ timeStep, nextTimeStep }: { timeStep: TimeStep; nextTimeStep: TimeStep }) => {

@@ -12,7 +12,7 @@ function counter() {
   };
 }
 
-test("all observers of a drive are told, each in its turn", () => {
+test("each step calls the transition, trajectory and info observers, in that order", () => {
   const told: string[] = [];
   drive(counter(), () => 5, [({ observation }) => told.push(`o${observation}`)], {
     steps: 2,
@@ -22,21 +22,21 @@ test("all observers of a drive are told, each in its turn", () => {
   expect(told).toEqual(["x0 5 1", "o0", "n1", "x1 5 2", "o1", "n2"]);
 });
 
-test("an episode counts with its last step where that is asked", () => {
+test("with endEpisodeOnBoundary false, an episode counts at its last step", () => {
   const last = drive(counter(), () => 0, [], { episodes: 1, endEpisodeOnBoundary: false });
   expect(last).toMatchObject({ steps: 3, episodes: 1, timeStep: { stepType: 2 } });
   const driver = new PyDriver(counter(), () => 0, [], { maxEpisodes: 1, endEpisodeOnBoundary: false });
   expect(driver.run()).toMatchObject({ steps: 3, timeStep: { stepType: 2 } });
 });
 
-test("a run of nothing returns at once", () => {
+test("a run with a limit of 0 returns without a step", () => {
   const environment = { reset: () => restart(7), step: () => expect.unreachable() };
   expect(drive(environment, () => 0, [], { steps: 0 })).toMatchObject({ steps: 0, timeStep: { observation: 7 } });
   expect(new DynamicStepDriver(environment, () => 0, [], { numSteps: 0 }).run()).toMatchObject({ steps: 0 });
   expect(new DynamicEpisodeDriver(environment, () => 0).run(undefined, undefined, { numEpisodes: 0 })).toMatchObject({ episodes: 0 });
 });
 
-test("a step driver goes on where it stopped; an episode driver begins anew", () => {
+test("a step driver continues where it stopped, and an episode driver restarts", () => {
   const environment = counter();
   const steps = new DynamicStepDriver(environment, () => 0, [], { numSteps: 2 });
   expect(steps.run()).toMatchObject({ timeStep: { observation: 2 } });
@@ -45,7 +45,7 @@ test("a step driver goes on where it stopped; an episode driver begins anew", ()
   expect(episodes.run()).toMatchObject({ episodes: 1, steps: 2, timeStep: { stepType: 0 } });
 });
 
-test("a run waits for whoever gives a promise, and can be stopped", async () => {
+test("a run waits for promises, and a signal stops it", async () => {
   const stop = new AbortController();
   const environment = { ...counter(), step: async () => transition(0, 0) };
   const driver = new PyDriver(environment, () => 0, [() => stop.abort(new Error("enough"))], { maxSteps: 9 });
@@ -77,4 +77,4 @@ test.each<[string, () => unknown, typeof TypeError, RegExp]>([
   ["no policy", () => new DynamicEpisodeDriver(counter(), 5 as never), TypeError, /^policy must .*got 5$/],
   ["a time step", () => new DynamicStepDriver(counter(), () => 0).run({} as never), TypeError, /^timeStep must be a TimeStep/],
   ["iterations", () => new DynamicStepDriver(counter(), () => 0).run(undefined, undefined, { maximumIterations: -1 }), RangeError, /^maximumIterations/],
-])("%s: refused", (_, call, kind, says) => expectError(errorOf(call), kind, says));
+])("invalid arguments are rejected: %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));

@@ -107,7 +107,7 @@ function randomTypes(random: TestRandom, segments: number, steps: number, width:
 }
 
 describe("dropBoundaries", () => {
-  test.each(Array.from({ length: scaled(40, 4) }, (_, seed) => seed))("of random draws gives what the example makes by hand, seed %i", (seed) => {
+  test.each(Array.from({ length: scaled(40, 4) }, (_, seed) => seed))("equals the manual steps of the example for random draws, seed %i", (seed) => {
     const random = new TestRandom(seed);
     const numSteps = 2 + random.below(3);
     const form = { batchSize: 1 + random.below(3), maxLength: numSteps + 4 + random.below(12), seed };
@@ -121,7 +121,7 @@ describe("dropBoundaries", () => {
     expect(take(fill(form, types).asDataset({ ...options, dropBoundaries: false }), 5)).toEqual(take(fill(form, types).asDataset(options), 5));
   });
 
-  test.each(Array.from({ length: scaled(40, 4) }, (_, seed) => seed))("of a pass gives what the example makes by hand, seed %i", (seed) => {
+  test.each(Array.from({ length: scaled(40, 4) }, (_, seed) => seed))("equals the manual steps of the example for a deterministic pass, seed %i", (seed) => {
     const random = new TestRandom(100 + seed);
     const numSteps = 2 + random.below(3);
     const form = {
@@ -140,7 +140,7 @@ describe("dropBoundaries", () => {
   const lonely = { batchSize: 1, maxLength: 8, seed: 1 };
   const [F, M, L] = [[StepType.FIRST], [StepType.MID], [StepType.LAST]];
 
-  test("keeps a window whose last step is a boundary, and no other with one", () => {
+  test("keeps a window that ends with a boundary, and drops a window with an earlier boundary", () => {
     const buffer = fill(lonely, [F, L, F, M, L]);
     const starts = new Set<number>();
     for (const element of take(buffer.asDataset({ numSteps: 2, sampleBatchSize: 8, dropBoundaries: true }), 20)) {
@@ -149,7 +149,7 @@ describe("dropBoundaries", () => {
     expect([...starts].sort()).toEqual([0, 2, 3]);
   });
 
-  test("draws at random even where one window of a thousand is left", () => {
+  test("draws at random even if only one window of 1,000 remains", () => {
     const types = Array.from({ length: 1000 }, (_, t) => (t === 500 ? M : L));
     const buffer = fill({ batchSize: 1, maxLength: 1000, seed: 3 }, types);
     const [element] = take(buffer.asDataset({ numSteps: 2, dropBoundaries: true }), 1);
@@ -159,7 +159,7 @@ describe("dropBoundaries", () => {
   /** Returns the step types of one-step episodes, except for two-step episodes at the given times. */
   const sparse = (steps: number, ...firsts: number[]) => Array.from({ length: steps }, (_, t) => (firsts.includes(t) ? M : L));
 
-  test("takes a bounded number of draws where few windows are left, however large the elements are", () => {
+  test("makes a bounded number of draws for large elements if few windows remain", () => {
     const buffer = fill({ batchSize: 1, maxLength: 4000, seed: 3 }, sparse(4000, 17, 2500, 3998));
     let reads = 0;
     const { draw } = Windows.prototype;
@@ -195,7 +195,7 @@ describe("dropBoundaries", () => {
     expect(again()).toEqual(again());
   });
 
-  test("draws among few windows of several segments, each as likely", () => {
+  test("draws with equal probability among few windows of several segments", () => {
     const form = { batchSize: 3, maxLength: 300, seed: 8 };
     const first = [StepType.MID, StepType.LAST, StepType.LAST];
     const third = [StepType.LAST, StepType.LAST, StepType.MID];
@@ -213,7 +213,7 @@ describe("dropBoundaries", () => {
     for (const count of counts.values()) expect(Math.abs(count - 500)).toBeLessThan(95);
   });
 
-  test("draws among all windows again once there are enough", () => {
+  test("draws among all windows again when there are enough", () => {
     const buffer = fill({ batchSize: 1, maxLength: 400, seed: 3 }, sparse(400, 17));
     const dataset = buffer.asDataset({ numSteps: 2, sampleBatchSize: 5, dropBoundaries: true })[Symbol.iterator]();
     const next = () => [...((dataset.next().value as Steps)[0].action.data as Int32Array)];
@@ -224,7 +224,7 @@ describe("dropBoundaries", () => {
     expect(new Set(seen).size).toBeGreaterThan(50);
   });
 
-  test("where every window crosses a boundary is TOO_FEW, and a loop that waits goes on with the first that does not", async () => {
+  test("throws TOO_FEW if every window crosses a boundary, and a waiting loop continues later", async () => {
     const buffer = fill(lonely, [L, L, L, M]);
     const options = { numSteps: 2, sampleBatchSize: 2, dropBoundaries: true };
     expectError(
@@ -240,7 +240,7 @@ describe("dropBoundaries", () => {
     expect([...(value as Steps)[0].action.data]).toEqual([3, 4, 3, 4]);
   });
 
-  test("forgets what is left of an element where the buffer is cleared", () => {
+  test("forgets the rest of an element when the buffer is cleared", () => {
     const buffer = fill(lonely, [F, M, L, F, M, L]);
     const dataset = buffer.asDataset({ numSteps: 2, sampleBatchSize: 5, dropBoundaries: true })[Symbol.iterator]();
     for (let i = 0; i < 3; i++) dataset.next();
@@ -256,14 +256,14 @@ describe("dropBoundaries", () => {
     ["a function for sequences", { dropBoundaries: true, numSteps: 2, sequencePreprocessFn: (items: unknown) => items }, RangeError, /^sequencePreprocessFn/],
     ["no boolean", { dropBoundaries: 2, numSteps: 2 }, TypeError, /^dropBoundaries must be/],
     ["another name", { dropBoundary: true }, TypeError, /dropBoundaries/],
-  ])("refuses %s", (_, options, error, message) => {
+  ])("rejects invalid options: %s", (_, options, error, message) => {
     const buffer = fill(lonely, [F, M]);
     const thrown = errorOf(() => buffer.asDataset(options as UniformDatasetOptions<typeof spec>));
     expect(thrown).toBeInstanceOf(error);
     expect((thrown as Error).message).toMatch(message);
   });
 
-  test.each([{ observation: f32() }, { stepType: i32(2) }, { stepType: { a: i32() } }])("refuses a spec without a step type", (other) => {
+  test.each([{ observation: f32() }, { stepType: i32(2) }, { stepType: { a: i32() } }])("rejects a spec without a single step type", (other) => {
     const buffer = new TFUniformReplayBuffer(other as never, { batchSize: 1 });
     expectError(
       errorOf(() => buffer.asDataset({ numSteps: 2, dropBoundaries: true })),

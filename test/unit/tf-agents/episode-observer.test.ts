@@ -8,7 +8,7 @@ const make = (options: Partial<EpisodeObserverOptions> = {}, replay = replayOf()
   observer: new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 4, ...options }),
 });
 
-test("an episode becomes an item with its boundary step, and not before", () => {
+test("an episode becomes an item when its boundary step arrives", () => {
   const { replay, observer } = make();
   for (const one of episode(2).slice(0, 2)) observer(one);
   expect([observer.cachedSteps, replay.table("t").size]).toEqual([2, 0]);
@@ -18,7 +18,7 @@ test("an episode becomes an item with its boundary step, and not before", () => 
   expect([observer.cachedSteps, items(replay)]).toEqual([0, ["0 1 2", "10 11 12 13", "20"]]);
 });
 
-test("every table gets the item, with the priority of the moment", () => {
+test("every table receives the item with the current priority", () => {
   const replay = replayOf({ a: ONCE, b: ONCE });
   const observer = new ReverbAddEpisodeObserver<Steps>(replay as never, { tableName: ["a", "b"], maxSequenceLength: 9, priority: 2 });
   for (const one of episode(1)) observer(one);
@@ -39,8 +39,8 @@ test("every table gets the item, with the priority of the moment", () => {
   expect(items(replay, "b")).toEqual(["0 1", "10 11"]);
 });
 
-describe("a longer episode", () => {
-  test("is an error once, and nothing of it is written; the next one is whole", () => {
+describe("an episode that is too long", () => {
+  test("throws once and writes nothing, and the next episode is written whole", () => {
     const { replay, observer } = make();
     const [refused, ...rest] = episode(6).slice(4);
     for (const one of episode(6).slice(0, 4)) observer(one);
@@ -58,7 +58,7 @@ describe("a longer episode", () => {
     expect(replay.stats().steps).toBe(0);
   });
 
-  test("is passed over with one warning each", () => {
+  test("is skipped with one warning per episode", () => {
     const onWarning = vi.fn();
     const { replay, observer } = make({ bypassPartialEpisodes: true, onWarning });
     for (const one of [...episode(9), ...episode(4, 20), ...episode(2, 40)]) observer(one);
@@ -66,7 +66,7 @@ describe("a longer episode", () => {
     expect(items(replay)).toEqual(["40 41 42"]);
   });
 
-  test("warns the console unless it is told otherwise", () => {
+  test("warns on the console by default", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const { observer } = make({ bypassPartialEpisodes: true, maxSequenceLength: 1 });
     for (const one of episode(1)) observer(one);
@@ -74,13 +74,13 @@ describe("a longer episode", () => {
     warn.mockRestore();
   });
 
-  test("whose boundary is the step too many does not take the next one with it", () => {
+  test("does not affect the next episode if its boundary exceeds the limit", () => {
     const { replay, observer } = make({ bypassPartialEpisodes: true, onWarning: () => {} });
     for (const one of [...episode(4), ...episode(1, 10)]) observer(one);
     expect(items(replay)).toEqual(["10 11"]);
   });
 
-  test("ends with a reset, which writes nothing of it", () => {
+  test("ends with a reset, which writes no item", () => {
     const { replay, observer } = make({ bypassPartialEpisodes: true, onWarning: () => {} });
     for (const one of episode(9).slice(0, 6)) observer(one);
     observer.reset(true);
@@ -88,7 +88,7 @@ describe("a longer episode", () => {
     expect(items(replay)).toEqual(["10 11"]);
   });
 
-  test("is still held to the form of a step", () => {
+  test("still rejects invalid steps", () => {
     const { replay, observer } = make({ bypassPartialEpisodes: true, onWarning: () => {} });
     for (const one of episode(9).slice(0, 6)) observer(one);
     expectRefused(replay, () => observer({ ...step(1), observation: [1] }), "SPEC_MISMATCH", /^observation/);
@@ -98,7 +98,7 @@ describe("a longer episode", () => {
 });
 
 describe("reset and close", () => {
-  test("reset writes what is cached, an unfinished episode", () => {
+  test("reset writes the cached steps of an unfinished episode", () => {
     const { replay, observer } = make();
     observer(step(0, 0));
     observer(step(1));
@@ -109,7 +109,7 @@ describe("reset and close", () => {
     expect([observer.cachedSteps, items(replay)]).toEqual([0, ["0 1"]]);
   });
 
-  test("close forgets, and a reset after it writes nothing", () => {
+  test("close drops the cached steps, and a later reset writes nothing", () => {
     const { replay, observer } = make();
     observer(step(0));
     observer.close();
@@ -140,7 +140,7 @@ test.each([
   [{ onWarning: "log" }, TypeError, /^onWarning must be a function/],
   [{ tableName: "u" }, "NOT_FOUND", /^tableName/],
   [{ sequenceLength: 2 }, TypeError, /has no option "sequenceLength"/],
-] as const)("%j is refused", (options, kind, says) => {
+] as const)("%j is rejected", (options, kind, says) => {
   const replay = replayOf();
   expectRefused(replay, () => make(options as object, replay), kind, says);
   expect(replay.writers.length).toBe(0);

@@ -30,10 +30,10 @@ function expectNothing(buffer: unknown, call: () => unknown, code: Parameters<ty
   expect(stateOf(buffer as never)).toEqual(before);
 }
 
-describe("an id that was never given", () => {
+describe("an id that was never assigned", () => {
   const early = /episode 1 has not begun/;
 
-  test("is refused also where a new episode of the same batch would be given it", () => {
+  test("is rejected even if a new episode of the same batch would receive it", () => {
     const buffer = bufferOf({ capacity: 2 });
     buffer.addBatch({ x: [0] }, [-1]);
     for (const ids of [
@@ -47,7 +47,7 @@ describe("an id that was never given", () => {
     expect(data(buffer.getEpisode(1))).toEqual([20]);
   });
 
-  test("is refused by extendEpisodes, too", () => {
+  test("is rejected by extendEpisodes", () => {
     const buffer = bufferOf({ capacity: 2 });
     buffer.addBatch({ x: [0] }, [-1]);
     const copy = buffer.extract([0]);
@@ -59,8 +59,8 @@ describe("an id that was never given", () => {
   });
 });
 
-describe("a refused call changes nothing", () => {
-  test("where a batch of two turns has a byte that is no boolean", () => {
+describe("a rejected call changes nothing", () => {
+  test("if a row of a batch has a byte that is not a boolean", () => {
     const buffer = new EpisodicReplayBuffer({ x: bool() }, { capacity: 4, ...never });
     const [id = 0] = buffer.addBatch({ x: new Uint8Array([1]) }, [-1]);
     expectNothing(buffer, () => buffer.addBatch({ x: new Uint8Array([1, 2]) }, [id, id]), "INVALID_DATA", /x/, /2/);
@@ -72,7 +72,7 @@ describe("a refused call changes nothing", () => {
     ["shared frames", shared("f", f32(64, 64), 1), 1],
     ["long sequences", f32(16), 700],
     ["wide leaves", f32(4096), 3],
-  ])("where there is no room: %s", (_, x, steps) => {
+  ])("if memory is full: %s", (_, x, steps) => {
     let refused = 0;
     for (let more = 0; more < 40; more += stride(1, 5)) {
       const buffer = new EpisodicReplayBuffer({ x } as never, { capacity: 1000, maxBytes: 2 ** 20 + more * 16384, ...never } as never);
@@ -102,7 +102,7 @@ describe("a dataset that waits for a completed episode", () => {
     ["addBatch", (buffer) => buffer.addBatch({ x: [1, 2] }, [-1, -1])],
     ["extendEpisodes", (buffer) => buffer.extendEpisodes([-1], [0], { length: [1], completed: [1], items: [{ x: { data: Float32Array.of(1), shape: [1] } }] })],
   ];
-  test.each(ways)("is woken by %s", async (_, add) => {
+  test.each(ways)("continues after %s", async (_, add) => {
     const buffer = bufferOf({ completedOnly: true, endEpisodeFn: () => true });
     const began = performance.now();
     setTimeout(() => add(buffer), 5);
@@ -117,7 +117,7 @@ describe("a dataset that waits for a completed episode", () => {
 });
 
 describe("batches of many sizes", () => {
-  test("take no more memory than the largest", () => {
+  test("take no more memory than the largest batch", () => {
     const buffer = new EpisodicReplayBuffer({ x: f32(1000) }, { capacity: 100, maxBytes: 6 * 2 ** 20, ...never });
     for (let n = 1; n <= 100; n++) {
       buffer.addBatch({ x: new Float32Array(1000 * n).fill(n) }, new Array(n).fill(-1));
@@ -126,7 +126,7 @@ describe("batches of many sizes", () => {
     }
   });
 
-  test("are added row by row, whatever writers they go through", () => {
+  test("add each row to its episode", () => {
     const buffer = bufferOf({ capacity: 50 });
     const wanted: number[][] = Array.from({ length: 50 }, () => []);
     const ids: number[] = buffer.addBatch({ x: Array.from({ length: 50 }, (_, row) => row) }, new Array(50).fill(-1));

@@ -50,7 +50,7 @@ function steps(types: readonly (readonly [number, number])[]) {
 }
 
 describe("episodes", () => {
-  test("of trajectories begin with a first step and end before a last one; the boundary joins them", () => {
+  test("of trajectories begin with a first step, complete before a last step, and include the boundary", () => {
     const buffer = new EpisodicReplayBuffer(SPEC, { capacity: 3 });
     let ids = buffer.createEpisodeIds(2);
     expect(ids).toEqual([-1, -1]);
@@ -91,7 +91,7 @@ describe("episodes", () => {
     expect(buffer.getEpisode(3).observation.shape).toEqual([3, 2]);
   });
 
-  test("of other specs need functions", () => {
+  test("of other specs need beginEpisodeFn and endEpisodeFn", () => {
     const buffer = new EpisodicReplayBuffer({ stepType: i32(), v: f32() });
     const items = { stepType: [0], v: [1] };
     expectError(
@@ -113,7 +113,7 @@ describe("episodes", () => {
     expect(half.numFrames()).toBe(0);
   });
 
-  test("go on by their id, also after their end, until another takes their place", () => {
+  test("continue by id, even after their end, until another episode replaces them", () => {
     const { buffer } = numbers({ capacity: 2 });
     expect(buffer.addSequence([10], -1)).toBe(0);
     expect(buffer.addSequence([19], 0)).toBe(0);
@@ -139,7 +139,7 @@ describe("episodes", () => {
     expect(plain(buffer.gatherAll())).toEqual([20, 30]);
   });
 
-  test("that come in one batch are opened first; a row whose place is taken is left out with a warning", () => {
+  test("of one batch open first, and rows of replaced episodes are skipped with a warning", () => {
     const { buffer, warnings } = numbers({ capacity: 2 });
     expect(buffer.addBatch([10, 20], [-1, -1])).toEqual([0, 1]);
     // The new episode 2 replaces episode 0.
@@ -152,7 +152,7 @@ describe("episodes", () => {
     expect(warnings).toHaveLength(2);
   });
 
-  test("may be named twice in a batch", () => {
+  test("may occur several times in a batch", () => {
     const { buffer } = numbers();
     buffer.addSequence([10], -1);
     expect(buffer.addBatch([11, 20, 12, 13], [0, -1, 0, 0])).toEqual([0, 1, 0, 0]);
@@ -168,7 +168,7 @@ describe("episodes", () => {
     ["no steps", (buffer) => buffer.addSequence([], 0), "SPEC_MISMATCH"],
     ["no sequence", (buffer) => buffer.addSequence(11 as never, 0), "SPEC_MISMATCH"],
     ["a fraction", (buffer) => buffer.addSequence([1.5], 0), "INVALID_DATA"],
-  ])("refuse what has another form, and nothing changes: %s", (_, call, code) => {
+  ])("do not change if the input is rejected: %s", (_, call, code) => {
     const { buffer } = numbers();
     buffer.addSequence([10], -1);
     expectError(
@@ -179,7 +179,7 @@ describe("episodes", () => {
     expect(buffer.addSequence([20], 0)).toBe(1);
   });
 
-  test("that find no memory are left as they were", () => {
+  test("change as a whole batch or not at all if memory is full", () => {
     const buffer = new EpisodicReplayBuffer(u8(60_000), { capacity: 3, beginEpisodeFn: () => false, endEpisodeFn: () => false, maxBytes: 4 << 20 });
     const frames = (n: number) => new Uint8Array(60_000 * n).fill(7);
     buffer.addSequence(frames(2), -1);
@@ -202,7 +202,7 @@ describe("episodes", () => {
     expect(buffer.addSequence(frames(1), 0)).toBe(0);
   });
 
-  test("are let go by clear, which keeps ids; or all begins anew", () => {
+  test("are removed by clear, which keeps their ids unless clearAllVariables is true", () => {
     const { buffer } = numbers();
     buffer.addSequence([10], -1);
     buffer.addSequence([19], 0);
@@ -220,7 +220,7 @@ describe("episodes", () => {
     expect(buffer.addSequence([10], -1)).toBe(0);
   });
 
-  test("are copied by extract, and added to others", () => {
+  test("are copied by extract, and added to another buffer by extendEpisodes", () => {
     const from = episodes([2, 3]).buffer;
     const copies = from.extract([1, 0, 5]);
     expect([[...copies.length], [...copies.completed]]).toEqual([
@@ -270,7 +270,7 @@ describe("getNext", () => {
     [3, 2, true, [3, 2], [3]],
     [undefined, 2, false, [[], []], []],
     [3, 2, false, [[3], [3]], [3]],
-  ])("of %s items of %s steps, stacked %s", (sampleBatchSize, numSteps, timeStacked, shape, lead) => {
+  ])("returns the shapes for sampleBatchSize %s, numSteps %s and timeStacked %s", (sampleBatchSize, numSteps, timeStacked, shape, lead) => {
     const { buffer } = episodes([4, 3]);
     const [items, { ids, probabilities }] = buffer.getNext({ sampleBatchSize, numSteps, timeStacked });
     const shapes = Array.isArray(items) ? items.map((item) => item.shape) : (items as { shape: unknown }).shape;
@@ -278,7 +278,7 @@ describe("getNext", () => {
     expect([(ids as { shape: unknown }).shape, probabilities.shape]).toEqual([lead, lead]);
   });
 
-  test("gives a whole episode, alone only", () => {
+  test("returns one whole episode, but no batch of whole episodes", () => {
     const { buffer } = episodes([4, 3]);
     const [items, { ids, probabilities }] = buffer.getNext();
     expect(plain(items)).toEqual(plain(buffer.getEpisode(plain(ids)[0] as number)));
@@ -290,7 +290,7 @@ describe("getNext", () => {
     );
   });
 
-  test("says why there is nothing to draw, instead of looping", () => {
+  test("throws EMPTY or TOO_FEW if there is nothing to draw", () => {
     const { buffer, add } = episodes([], { completedOnly: true });
     const refused = (numSteps?: number) => errorOf(() => buffer.getNext({ numSteps }));
     expectError(refused(), "EMPTY");
@@ -304,7 +304,7 @@ describe("getNext", () => {
 });
 
 describe("a dataset", () => {
-  test("passes through what is completed, each window inside its episode", () => {
+  test("passes through completed episodes, with each window inside its episode", () => {
     const { buffer, add } = episodes([3, 1, 5], { completedOnly: true });
     add(2, 3, false);
     const pass = (sampleBatchSize?: number, numSteps?: number) =>
@@ -348,7 +348,7 @@ describe("a dataset", () => {
     );
   });
 
-  test("leaves out what is overwritten or cleared meanwhile", () => {
+  test("leaves out episodes that are overwritten or removed during a pass", () => {
     const { buffer, add } = episodes([2, 2, 2], { capacity: 3 });
     const seen: number[][] = [];
     for (const [items] of buffer.asDataset({ singleDeterministicPass: true, numSteps: 1 })) {
@@ -359,7 +359,7 @@ describe("a dataset", () => {
     expect(seen).toEqual([[0], [100], [101]]);
   });
 
-  test("gives sequencePreprocessFn whole episodes, before they are cut", () => {
+  test("passes whole episodes to sequencePreprocessFn before it cuts windows", () => {
     const { buffer } = episodes([3, 4]);
     const lengths: unknown[] = [];
     const differences = ({ data, shape }: { data: Int32Array; shape: readonly number[] }) => {
@@ -388,7 +388,7 @@ describe("a dataset", () => {
     );
   });
 
-  test("is async, too, and waits for the first episode that is long enough", async () => {
+  test("waits in async iterations for the first episode that is long enough", async () => {
     const { buffer, add } = episodes([1]);
     const taken: number[] = [];
     const waiting = (async () => {
@@ -400,7 +400,7 @@ describe("a dataset", () => {
     expect(taken).toEqual([500, 501, 500, 501]);
   });
 
-  test("of a spec with lists is refused, and gatherAll, too", () => {
+  test("of a spec with lists is rejected, and so is gatherAll", () => {
     const buffer = new EpisodicReplayBuffer(list(i32(), i32()), { beginEpisodeFn: () => true, endEpisodeFn: () => true });
     buffer.addSequence([[1], [2]], -1);
     expectError(
@@ -426,7 +426,7 @@ describe("the constructor", () => {
     [{ endEpisodeFn: "end" }, TypeError, /endEpisodeFn/],
     [{ onWarning: true }, TypeError, /onWarning/],
     [{ maxLength: 3 }, TypeError, /no option "maxLength"/],
-  ])("refuses %j", (options, kind, says) => {
+  ])("rejects %j", (options, kind, says) => {
     expectError(
       errorOf(() => new EpisodicReplayBuffer(i32(), options as never)),
       kind,
@@ -434,7 +434,7 @@ describe("the constructor", () => {
     );
   });
 
-  test("has the defaults of the document", () => {
+  test("has the documented defaults", () => {
     const buffer = new EpisodicReplayBuffer(SPEC);
     expect([buffer.capacity, buffer.statefulDataset, buffer.dataSpec, buffer.numFrames()]).toEqual([1000, true, SPEC, 0]);
     expect(buffer.gatherAll().observation.shape).toEqual([0, 2]);
@@ -451,7 +451,7 @@ describe("the constructor", () => {
 });
 
 describe("a stateful buffer", () => {
-  test("remembers the ids, and has every method", () => {
+  test("keeps the ids, and has every method of the buffer", () => {
     const { buffer } = numbers();
     const stateful = new StatefulEpisodicReplayBuffer(buffer, 2);
     expect([stateful.statefulDataset, stateful.capacity, stateful.dataSpec, stateful.episodeIds]).toEqual([false, 4, buffer.dataSpec, [-1, -1]]);
@@ -477,13 +477,13 @@ describe("a stateful buffer", () => {
     expect(stateful.episodeIds).toEqual([2, 3]);
   });
 
-  test("of one episode at a time takes sequences", () => {
+  test("of one episode accepts sequences", () => {
     const stateful = new StatefulEpisodicReplayBuffer(numbers().buffer);
     expect(stateful.episodeIds).toBe(-1);
     expect([stateful.addSequence([10]), stateful.addSequence([11]), stateful.addSequence([20])]).toEqual([0, 0, 1]);
   });
 
-  test("is of an episodic buffer, and of as many episodes as that can hold", () => {
+  test("needs an episodic buffer, and at most as many episodes as its capacity", () => {
     expectError(
       errorOf(() => new StatefulEpisodicReplayBuffer({} as never)),
       TypeError,
@@ -497,7 +497,7 @@ describe("a stateful buffer", () => {
   });
 });
 
-test("after clear, the deterministic pass has the episodes that came since, and no others", () => {
+test("after clear, a deterministic pass has only the episodes added since", () => {
   const { buffer } = numbers();
   buffer.addSequence([10], -1);
   const episode = buffer.extract([0]);

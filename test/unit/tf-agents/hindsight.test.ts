@@ -13,7 +13,7 @@ const step = (x: number) => ({ x, seen: [x, -x], image: new Float32Array(300).fi
 
 type Shown = { readonly [name: string]: { readonly data: ArrayLike<unknown>; readonly shape: readonly number[] } };
 
-test("hundred thousand hindsight items: each is drawn with the steps that it names", () => {
+test("each of many hindsight items is drawn with the steps of its columns", () => {
   const random = new TestRandom(17);
   const maxSize = 500;
   const replay = new Replay({ spec, tables: { t: { maxSize, sampler: uniform() } }, seed: 3 });
@@ -58,7 +58,7 @@ test("hundred thousand hindsight items: each is drawn with the steps that it nam
   expect(goals(again)).toEqual(goals(replay));
 }, 120_000);
 
-describe("items of columns that are alike", () => {
+describe("items with compatible columns", () => {
   function made(tables: object = { t: { maxSize: 20, sampler: fifo() } }) {
     const replay = new Replay({ spec: { x: i32(), y: f32() }, tables: tables as { t: { maxSize: number } } });
     const writer = replay.writer({ keep: 20 });
@@ -68,7 +68,7 @@ describe("items of columns that are alike", () => {
   const aOf = (steps: unknown) => (steps as { readonly a: { readonly data: Int32Array; readonly shape: readonly number[] } }).a;
   const shownOf = (steps: unknown) => Object.fromEntries(Object.entries(steps as Shown).map(([name, { data, shape }]) => [name, [Array.from(data), shape]]));
 
-  test("are those of the same names and leaves: the order of the names, and the steps, may differ", () => {
+  test("have the same names and leaves, in any order and at any steps", () => {
     const { writer, table } = made();
     writer.createItem("t", { length: 4, columns: { a: { leaf: "x", at: 0 }, b: { leaf: "y", at: -1 } } });
     writer.createItem("t", { length: 4, columns: { b: { leaf: "y", at: 1 }, a: { leaf: "x", at: 2 } } });
@@ -78,7 +78,7 @@ describe("items of columns that are alike", () => {
     });
   });
 
-  test("lists and runs of several lengths are padded with zeros", () => {
+  test("pad lists and ranges of different lengths with zeros", () => {
     const { writer, table } = made();
     writer.createItem("t", { length: 6, columns: { a: { leaf: "x", steps: [0, -1] } } });
     writer.createItem("t", { length: 5, columns: { a: { leaf: "x", from: 1 } } });
@@ -92,7 +92,7 @@ describe("items of columns that are alike", () => {
     expect(aOf(table.sample(1).steps).data).toEqual(Int32Array.of(4, 9));
   });
 
-  test("others are not drawn together, and nothing is drawn then", () => {
+  test("are required for one batch, and a failed draw changes nothing", () => {
     const { replay, writer, table } = made();
     writer.createItem("t", { length: 4, columns: { a: { leaf: "x", at: 0 } } });
     writer.createItem("t", { length: 4, columns: { a: { leaf: "y", at: 0 } } });
@@ -101,7 +101,7 @@ describe("items of columns that are alike", () => {
     expect(bytesOf(replay).equals(before)).toBe(true);
   });
 
-  test("also where items leave between two draws, and where priorities choose", () => {
+  test("are drawn together with priorities and maxTimesSampled", () => {
     const tables = { t: { maxSize: 20, sampler: prioritized(), maxTimesSampled: 1 } };
     const { writer, table } = made(tables);
     for (let k = 0; k < 8; k++) writer.createItem("t", { length: 8, columns: { a: { leaf: "x", at: k } } });

@@ -13,7 +13,7 @@ function made(keep = 5) {
 const step = (x: number) => ({ a: x, b: { c: [x, -x], d: 10 * x } });
 const read = (column: { values(): { data: ArrayLike<number | bigint> } }) => Array.from(column.values().data, Number);
 
-test("a history is nested as the spec, and read by Python's indices", () => {
+test("a history is nested like the spec, and accepts Python indices", () => {
   const { writer } = made();
   for (let x = 0; x < 5; x++) writer.append(step(x));
   const { a, b } = writer.history;
@@ -29,7 +29,7 @@ test("a history is nested as the spec, and read by Python's indices", () => {
   expect(b.c.slice(1, 3).values()).toEqual({ data: Float32Array.of(1, -1, 2, -2), shape: [2, 2] });
 });
 
-test("indices that mean no step are refused, and name themselves", () => {
+test("an index without a step is rejected by name", () => {
   const { writer } = made();
   expect(() => writer.history).toThrow(expect.objectContaining({ code: "EMPTY" }));
   for (let x = 0; x < 3; x++) writer.append(step(x));
@@ -40,7 +40,7 @@ test("indices that mean no step are refused, and name themselves", () => {
   expect(() => a.slice(2, 2).values()).toThrow(/at least one step/);
 });
 
-test("a field is kept for as many steps as it was configured for; a column is checked when it is used", () => {
+test("a field keeps its configured number of steps, and a column is checked on use", () => {
   const { client, writer } = made(2);
   writer.configure(["b", "c"], { numKeepAliveRefs: 4, maxChunkLength: null });
   for (let x = 0; x < 4; x++) writer.append(step(x));
@@ -57,7 +57,7 @@ test("a field is kept for as many steps as it was configured for; a column is ch
   expect(() => writer.configure(["z"], { numKeepAliveRefs: 1 })).toThrow(expect.objectContaining({ code: "NOT_FOUND" }));
 });
 
-test("a field may be kept longer from any step on; what is gone by then stays so", () => {
+test("configure can extend a field at any step, but does not restore released steps", () => {
   const { client, writer } = made(2);
   for (let x = 0; x < 5; x++) writer.append(step(x));
   writer.createItem("t", 1, { early: writer.history.a.slice(-2) });
@@ -79,7 +79,7 @@ test("a field may be kept longer from any step on; what is gone by then stays so
   expect(broken(client.replay as never)).toEqual([]);
 });
 
-test("wide and shared leaves are read from the history as well, after its window went round", () => {
+test("a history returns wide and shared leaves after its window wraps around", () => {
   const client = new LocalClient(new Replay({ spec: { wide: u8(1100), frame: shared("f", u8(3)) }, tables: { t: { maxSize: 9 } } }));
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 3 });
   for (let x = 1; x < 9; x++) writer.append({ wide: new Uint8Array(1100).fill(x), frame: [x, 0, x] });

@@ -20,14 +20,14 @@ import { ONCE, replayOf, SPEC, step } from "./support.ts";
 const FLAGS = { beginEpisodeFn: () => false, endEpisodeFn: () => false };
 const refused = (call: () => unknown, says: RegExp) => expectError(errorOf(call), TypeError, says);
 
-test("a batch of one row may have text", () => {
+test("a batch may contain text, even with one row", () => {
   const buffer = new EpisodicReplayBuffer({ said: text({ maxBytes: 4 }), x: f32(2) }, { capacity: 3, ...FLAGS });
   expect(buffer.addBatch({ said: ["a"], x: [[1, 2]] }, [-1])).toEqual([0]);
   expect(buffer.addBatch({ said: ["b", "c"], x: new Float32Array(4) }, [0, 0])).toEqual([0, 0]);
   expect(buffer.getEpisode(0).said.data).toEqual(["a", "b", "c"]);
 });
 
-test("what is no step, no reward, and no batch size", () => {
+test("step functions reject invalid steps, rewards and batch sizes", () => {
   refused(() => isFirst(null as never), /^step must be an object with stepType, got null/);
   refused(() => isBoundary({ stepType: null as never }), /^stepType must .*got null/);
   refused(() => isFirst({ stepType: [{}] as never }), /^a step type must be a number/);
@@ -42,7 +42,7 @@ test("what is no step, no reward, and no batch size", () => {
   );
 });
 
-test("what a drive cannot go with", () => {
+test("drive rejects an invalid environment, policy, observer or state", () => {
   const environment = { reset: () => 0, step: () => ({ observation: 0, reward: 0, terminated: true, truncated: false }) };
   const limit = { steps: 1 };
   refused(() => drive({ reset: () => 0 } as never, () => 0, [], limit), /^environment must/);
@@ -51,7 +51,7 @@ test("what a drive cannot go with", () => {
   refused(() => drive(environment, () => 0, [], limit, {} as never), /^from must be .*earlier call to drive/);
 });
 
-test("lists of places, and specs, that are none", () => {
+test("an episodic buffer rejects invalid indices, locations and specs", () => {
   const buffer = new EpisodicReplayBuffer({ x: f32() }, { capacity: 3, ...FLAGS });
   const copy = { length: [1], completed: [0], items: [{ x: [1] }] };
   const gone = new Float64Array(1);
@@ -63,7 +63,7 @@ test("lists of places, and specs, that are none", () => {
   refused(() => new EpisodicReplayBuffer(null as never, FLAGS), /^spec must be a leaf/);
 });
 
-test("an insert that is refused leaves no writer behind", () => {
+test("a rejected insert leaves no open writer", () => {
   const replay = replayOf({ t: ONCE });
   const client = new LocalClient(replay);
   expectRefused(replay, () => client.insert({ ...step(1), reward: "x" } as never, { t: 1 }), "SPEC_MISMATCH", /^reward must be/);
@@ -73,7 +73,7 @@ test("an insert that is refused leaves no writer behind", () => {
   expect(replay.table("t").size).toBe(1);
 });
 
-test("an observer goes on with a writer only, not with what looks like one", () => {
+test("resume rejects an object that only resembles a writer", () => {
   const replay = new Replay({ spec: SPEC, tables: { t: ONCE } });
   const observer = new ReverbAddEpisodeObserver(replay, { tableName: "t", maxSequenceLength: 3 });
   expectRefused(replay, () => observer.resume({ ...replay.writers[0] } as never), TypeError, /^writer must be a writer that Replay\.open restored/);

@@ -13,7 +13,7 @@ const client = () =>
     ],
   });
 
-test("a client can be made from a list of tables, each name once", () => {
+test("LocalClient.of accepts a list of tables with unique names", () => {
   const made = LocalClient.of({
     spec,
     tables: [
@@ -41,7 +41,7 @@ test("a client can be made from a list of tables, each name once", () => {
   expect(() => LocalClient.of({ spec, tables: [{ maxSize: 1 } as never] })).toThrow(/is required/);
 });
 
-test("a client made from a list of tables takes every other option of a Replay", () => {
+test("LocalClient.of passes other options to the Replay", () => {
   const said: string[] = [];
   const made = LocalClient.of({
     spec: { seen: f32(2), act: i32(), reward: f32() },
@@ -57,7 +57,7 @@ test("a client made from a list of tables takes every other option of a Replay",
   expect(said).toEqual([expect.stringContaining("an episode ended without an item")]);
 });
 
-test("insert makes an episode and an item in each table, all or nothing", () => {
+test("insert creates an episode and an item in each table, or nothing", () => {
   const made = client();
   expect(made.insert({ a: 1, b: [2, 3] }, { t: 1, u: 2 })).toBe(undefined);
   made.insert({ a: 4, b: [5, 6] }, { t: 1, u: 0.5 });
@@ -76,7 +76,7 @@ test("insert makes an episode and an item in each table, all or nothing", () => 
   expect([made.table("t").size, made.table("u").size]).toEqual([2, 2]);
 });
 
-test("an inserted step may leave fields out: its items then have none of them", () => {
+test("an inserted step may omit fields, and its items then omit them", () => {
   const made = client();
   made.insert({ b: Float32Array.of(1, 2) }, { t: 1 });
   const { steps } = made.table("t").sample(1);
@@ -87,7 +87,7 @@ test("an inserted step may leave fields out: its items then have none of them", 
   expect(made.table("t").size).toBe(2);
 });
 
-test("insert waits for the rate limiter by a promise", async () => {
+test("insert returns a promise if it waits for the rate limiter", async () => {
   const made = new LocalClient(new Replay({ spec: i32(), tables: { t: { maxSize: 9, maxTimesSampled: 1, rateLimiter: queueLimiter(1) } } }));
   expect(made.insert(1, { t: 1 })).toBe(undefined);
   const waits = made.insert(2, { t: 1 });
@@ -98,7 +98,7 @@ test("insert waits for the rate limiter by a promise", async () => {
   expect(made.table("t").size).toBe(1);
 });
 
-test("the older writer makes items of the last steps", () => {
+test("legacyWriter creates items of its last steps", () => {
   const made = client();
   const writer = made.legacyWriter({ maxSequenceLength: 3 });
   writer.append({ a: 1, b: [1, 1] });
@@ -120,7 +120,7 @@ test("the older writer makes items of the last steps", () => {
   expect(() => writer.append({ a: 1, b: [1, 1] })).toThrow(code("CLOSED"));
 });
 
-test("the older writer's arguments are checked", () => {
+test("legacyWriter rejects invalid arguments", () => {
   const made = client();
   for (const bad of [
     { maxSequenceLength: 0 },
@@ -135,7 +135,7 @@ test("the older writer's arguments are checked", () => {
   made.legacyWriter({ maxSequenceLength: 2, chunkLength: 2, deltaEncoded: true, maxInFlightItems: null }).close();
 });
 
-test("an insert whose options are refused inserts nothing", () => {
+test("an insert with rejected options inserts nothing", () => {
   const made = client();
   const insert = (options: object) => () => made.insert({ a: 1, b: [1, 1] }, { t: 1 }, options);
   expect(insert({ timeoutMs: -1 })).toThrow(/^timeoutMs must be/);

@@ -53,7 +53,7 @@ const OBSERVERS = [
 ] as const;
 
 describe("an observer with a name", () => {
-  test.each(some(OBSERVERS, 1))("goes on in the midst of an episode, with one writer, and nothing is said: %s", async (_, make) => {
+  test.each(some(OBSERVERS, 1))("continues in the middle of an episode with one writer and no warning: %s", async (_, make) => {
     const home = new Replay(options);
     const whole = make(home as never, {});
     const dir = memory();
@@ -75,7 +75,7 @@ describe("an observer with a name", () => {
     expect(said).toEqual([]);
   });
 
-  test("can be closed and opened again, and has its name alone", () => {
+  test("can be closed and reopened, and shares its name with no other observer", () => {
     const replay = new Replay(options);
     const observer = new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 2, name: "one" });
     expectError(
@@ -88,7 +88,7 @@ describe("an observer with a name", () => {
     expect(replay.writers.map(({ options }) => options.name)).toEqual(["one"]);
   });
 
-  test("of other options is refused", () => {
+  test("is rejected if its options differ from those of its writer", () => {
     const replay = new Replay(options);
     new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 2, name: "one" });
     const copy = Replay.restore(bytesOf(replay), { logger: null });
@@ -99,7 +99,7 @@ describe("an observer with a name", () => {
     );
   });
 
-  test("is refused where the tables are elsewhere", async () => {
+  test("is rejected if the tables are remote", async () => {
     const { writer } = await pair(options, { keep: 8 }, {});
     expectError(
       errorOf(() => new ReverbAddTrajectoryObserver(writer as never, { tableName: "t", sequenceLength: 2, name: "one" })),
@@ -129,14 +129,14 @@ describe("an observer without a name", () => {
   }
   const [, , , , fifth] = [...steps(9)];
 
-  test("that resumes what is there says nothing", async () => {
+  test("causes no warning if it resumes the existing writer", async () => {
     const { again, said, next } = await restarted();
     next.resume(again.writers[0] as never);
     next(fifth as never);
     expect([again.writers.length, next.cachedSteps, again.tables.t.size, said]).toEqual([1, 5, 3, []]);
   });
 
-  test("that does not is warned of with its first step", async () => {
+  test("causes one warning at its first step if it does not resume", async () => {
     const { again, said, next } = await restarted();
     next(fifth as never);
     next(fifth as never);
@@ -145,7 +145,7 @@ describe("an observer without a name", () => {
     expect(said[0]).toMatch(/1 writer of an earlier run is still open and unnamed/);
   });
 
-  test("that is closed before its first step takes none", async () => {
+  test("rejects steps if it is closed before its first step", async () => {
     const { again, next } = await restarted();
     next.close();
     expectError(
@@ -159,7 +159,7 @@ describe("an observer without a name", () => {
   });
 });
 
-test("client.insert leaves one writer for its tables and fields, however often the script is started", async () => {
+test("client.insert keeps one writer per set of tables and fields across restarts", async () => {
   const dir = memory();
   for (let run = 1; run <= 5; run++) {
     const said: string[] = [];

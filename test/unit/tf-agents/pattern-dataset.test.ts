@@ -22,7 +22,7 @@ async function* slowly(steps: readonly Step[], seen: string[] = []) {
   }
 }
 
-test("items are nested as the pattern, each with memory of its own", () => {
+test("items are nested like the pattern, and have separate memory", () => {
   const [first, second] = [...new PatternDataset(STEPS, [config], options)];
   expect(first?.as).toMatchObject({ data: Int32Array.of(0, 1), shape: [2] });
   expect(second?.deep[0]).toMatchObject({ data: Float32Array.of(2, 1), shape: [2] });
@@ -36,7 +36,7 @@ test("items are nested as the pattern, each with memory of its own", () => {
   });
 });
 
-test("each iteration begins anew with the steps", async () => {
+test("each iteration restarts with the steps", async () => {
   const dataset = new PatternDataset(STEPS, [config], options);
   const expected = [
     [0, 1],
@@ -55,7 +55,7 @@ test("each iteration begins anew with the steps", async () => {
   ]);
 });
 
-test("a stream makes what is read, takes streams, and lets its source go", async () => {
+test("a stream creates items on demand, reads streams, and releases its source", async () => {
   const seen: string[] = [];
   const stream = new PatternDataset(slowly(STEPS, seen), [config], options).stream();
   expect(seen).toEqual([]);
@@ -84,7 +84,7 @@ test("a stream makes what is read, takes streams, and lets its source go", async
   expect(cancelled).toBe(true);
 });
 
-test("with info each item is beside zeros, as a sample is", async () => {
+test("patternDatasetWithInfo adds an info of zeros to each item", async () => {
   const made = patternDatasetWithInfo(STEPS, [config], options);
   const [first] = [...made];
   expect(first?.info).toEqual({ key: 0, probability: 0, tableSize: 0, priority: 0, timesSampled: 0 });
@@ -93,7 +93,7 @@ test("with info each item is beside zeros, as a sample is", async () => {
   expect((await made.stream().getReader().read()).value?.info).toBe(first?.info);
 });
 
-test("conditions and ends are those of a writer", () => {
+test("conditions and episode ends work as in a writer", () => {
   const ends = createConfig(pattern, "t", { conditions: [Condition.isEndEpisode()] });
   expect(lists(new PatternDataset(STEPS, [ends], options))).toEqual([
     [0, 1],
@@ -106,7 +106,7 @@ test("conditions and ends are those of a writer", () => {
   ]);
 });
 
-test("what is wrong is said at once, or with the step", async () => {
+test("invalid arguments are rejected immediately, and invalid steps when they are read", async () => {
   const make = (steps: unknown, configs: readonly Config[], given: object = options) => new PatternDataset(steps as Step[], configs, given as never);
   expect(() => make(3, [config])).toThrow(/^steps .*got 3$/);
   expect(() => make(STEPS, [])).toThrow(/configs must/);
@@ -124,7 +124,7 @@ test("what is wrong is said at once, or with the step", async () => {
   await expect(make([3], [config]).stream().getReader().read()).rejects.toThrow(/^step must .*a, deep, end, got 3$/);
 });
 
-test("a step may leave fields out: no item takes them", () => {
+test("a step may omit fields, and items that need them are skipped", () => {
   const gaps = [step(0), { ...step(1), a: null }, step(2), step(3), { a: 4, end: true }];
   const made = new PatternDataset(gaps as never as Step[], [config], options);
   expect(lists(made)).toEqual([[2, 3]]);

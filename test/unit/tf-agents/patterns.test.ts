@@ -17,7 +17,7 @@ const spec = { obs: { image: f32(2, 2), speed: f32() }, action: i32(), done: boo
 const step = createReferenceStep(spec);
 const pattern = { a: step.action.at(-1) };
 
-test("a reference step is nested as the spec, and its nodes say what they take", () => {
+test("a reference step is nested like the spec, and its nodes describe their steps", () => {
   expectTypeOf(step.obs.speed).toEqualTypeOf<ReferenceField>();
   const { leaf, ...node } = step.obs.speed.slice(-5, -1, 2);
   expect(node).toEqual({ spec, flatSourceIndex: 4, start: -5, stop: -1, step: 2 });
@@ -71,26 +71,26 @@ test.each([
   ],
   [() => inferSignature([createConfig(pattern, "t")], { other: f32() }), Error, /^the spec of the steps has no field action \(.*\), which configs\[0\] uses/],
   [() => inferSignature([createConfig(pattern, "t")], { action: f32() }), Error, /action of configs\[0\] must .*f32.*\[\].*got i32 of shape \[\]/],
-] as const)("what is wrong fails where it is made: %s", (make, kind, message) => {
+] as const)("invalid patterns, configs and conditions are rejected on creation: %s", (make, kind, message) => {
   expect(make).toThrow(kind);
   expect(make).toThrow(message);
 });
 
-test("conditions keep what they compare; flags are numbers", () => {
+test("conditions store their comparison, and booleans become numbers", () => {
   expect({ ...Condition.stepIndex().mod(3).lt(2) }).toEqual({ of: "stepIndex", leaf: undefined, mod: 3, comparison: "lt", value: 2 });
   expect(Condition.data(spec).done.eq(true)).toMatchObject({ of: "data", value: 1, leaf: { path: "done" } });
   expect(Condition.data(spec).obs.speed.ge(0.25).value).toBe(0.25);
   expectTypeOf(Condition.data(spec).obs.speed).toEqualTypeOf<Comparable>();
 });
 
-test("a config gives its pattern back, and cannot be changed", () => {
+test("unpackPattern returns the pattern of a config, and configs are frozen", () => {
   const made = patternFromTransform(spec, (one) => ({ speeds: one.obs.speed.slice(-3), nest: [one.action.at(-1)] }));
   const config = createConfig(made, "t");
   expect(unpackPattern(config)).toBe(made);
   expect(Object.isFrozen(config) && Object.isFrozen(config.conditions) && Object.isFrozen(made.speeds)).toBe(true);
 });
 
-test("a signature has the lengths that the items have", () => {
+test("inferSignature returns the length of the items, or null if lengths differ", () => {
   const long = { x: i64(3) };
   const of = (start: number, by?: number) => createConfig({ x: createReferenceStep(long).x.slice(start, null, by) }, "t");
   expect(inferSignature([of(-5, 2)], long)).toEqual({ x: { dtype: "i64", shape: [3, 3] } });

@@ -18,14 +18,14 @@ function pictures(options: { readonly padEndOfEpisodes?: boolean; readonly tileE
   return drawn;
 }
 
-test("tiled: F, M, L, P then M, L, P, P then L, P, P, P then the boundary step and padding", () => {
+test("with tileEndOfEpisodes, the items are FMLP, MLPP, LPPP and PPPP", () => {
   expect(pictures({ padEndOfEpisodes: true, tileEndOfEpisodes: true })).toEqual(["F, M, L, P", "M, L, P, P", "L, P, P, P", "P, P, P, P"]);
 });
 
-test("padded: only F, M, L, P", () => {
+test("with padEndOfEpisodes, the only item is F, M, L, P", () => {
   expect(pictures({ padEndOfEpisodes: true })).toEqual(["F, M, L, P"]);
 });
 
-test("neither: only F, M, L, P, whose P is the boundary step itself", () => {
+test("without options, the only item is F, M, L and the boundary step", () => {
   expect(pictures({})).toEqual(["F, M, L, P"]);
 });

@@ -13,7 +13,7 @@ function step(t: number) {
   return { stepType: [1], observation, action: [t], policyInfo: [] as const, nextStepType: [1], reward: [1], discount: [1] };
 }
 
-test("stacks of frames take the bytes of their different frames", () => {
+test("stacked frames take the bytes of their distinct frames", () => {
   const buffer = new PyHashedReplayBuffer(SPEC, { capacity: 1000, seed: 1 });
   for (let t = 0; t < 200; t++) buffer.addBatch(step(t) as never);
   expect([buffer.size, buffer.distinctFrames]).toEqual([200, 200]);
@@ -27,7 +27,7 @@ test("stacks of frames take the bytes of their different frames", () => {
   expect((all as Column<"u8">).data.subarray(199 * frame * 4)).toEqual(step(199).observation);
 });
 
-test("frames of half floats are those that a Replay would have", () => {
+test("half-float frames are rounded as in a Replay, and must be finite", () => {
   const spec = trajectorySpec({ observation: f16(8, 8, 2), action: i32() });
   const buffer = new PyHashedReplayBuffer(spec, { capacity: 10 });
   const { observation: _, ...rest } = step(0);
@@ -41,7 +41,7 @@ test("frames of half floats are those that a Replay would have", () => {
   );
 });
 
-test("frames go with the last item that has them", () => {
+test("a frame is released with the last item that uses it", () => {
   const buffer = new PyHashedReplayBuffer(SPEC, { capacity: 10 });
   for (let t = 0; t < 500; t++) buffer.addBatch(step(t) as never);
   expect(buffer.distinctFrames).toBe(13);
@@ -52,7 +52,7 @@ test("frames go with the last item that has them", () => {
   expect([buffer.size, buffer.distinctFrames, buffer.frameBytes]).toEqual([0, 0, 0]);
 });
 
-test("what finds no memory adds nothing", () => {
+test("addBatch adds nothing if memory is full", () => {
   const buffer = new PyHashedReplayBuffer(SPEC, { capacity: 1000, maxBytes: 2 ** 20 });
   let added = 0;
   const error = errorOf(() => {
@@ -68,7 +68,7 @@ test("what finds no memory adds nothing", () => {
   expect([buffer.size, buffer.distinctFrames]).toEqual([added, frames]);
 });
 
-test("a function of a program sees the frames, and so does a dataset that draws ahead", async () => {
+test("sequencePreprocessFn and a prefetching dataset receive the stacked frames", async () => {
   const buffer = new PyHashedReplayBuffer(SPEC, { capacity: 3, seed: 1 });
   for (let t = 0; t < 3; t++) buffer.addBatch(step(t) as never);
   const passes = buffer.asDataset({
@@ -84,7 +84,7 @@ test("a function of a program sees the frames, and so does a dataset that draws 
   }
 });
 
-test("items come without an info, alone or as windows", () => {
+test("items are returned without an info, as steps or windows", () => {
   const buffer = new PyUniformReplayBuffer({ x: f32(), n: i32(2) }, { capacity: 3, seed: 1 });
   for (let t = 0; t < 5; t++) buffer.addBatch({ x: [t], n: [[t, -t]] });
   expect(buffer.getNext({ numSteps: 3 }).x.data).toEqual(Float32Array.of(2, 3, 4));
@@ -96,7 +96,7 @@ test("items come without an info, alone or as windows", () => {
   expect([buffer.size, buffer.capacity, buffer.numFrames()]).toEqual([3, 3, 3]);
 });
 
-test("a batch of several is added as a whole, or not at all", () => {
+test("a batch of several steps is added as a whole or not at all", () => {
   const buffer = new PyUniformReplayBuffer({ x: f32() }, { capacity: 3 });
   buffer.addBatch({ x: [1, 2, 3, 4] });
   expect(buffer.gatherAll().x.toArray()).toEqual([[4, 2, 3]]);
@@ -107,7 +107,7 @@ test("a batch of several is added as a whole, or not at all", () => {
   expect(buffer.gatherAll().x.toArray()).toEqual([[4, 2, 3]]);
 });
 
-describe("what is refused", () => {
+describe("rejects", () => {
   const one = () => new PyUniformReplayBuffer({ x: f32() }, { capacity: 3 });
   test.each<[string, () => unknown, typeof TypeError | "EMPTY", RegExp]>([
     ["no capacity", () => new PyUniformReplayBuffer({ x: f32() }, {} as never), TypeError, /^capacity is required: an integer/],
@@ -130,7 +130,7 @@ describe("what is refused", () => {
     ],
   ])("%s", (_, call, kind, says) => expectError(errorOf(call), kind as never, says));
 
-  test("more steps than there are", () => {
+  test("more steps than are stored", () => {
     const buffer = one();
     buffer.addBatch({ x: [1] });
     expectError(

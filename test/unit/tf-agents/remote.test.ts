@@ -55,7 +55,7 @@ const OBSERVERS = [
 ] as const;
 
 describe("an observer across a port", () => {
-  test.each(some(OBSERVERS, 2))("writes what it writes at home: %s", async (_, make) => {
+  test.each(some(OBSERVERS, 2))("writes the same items as a local observer: %s", async (_, make) => {
     const { replay, writer } = await pair(options, { keep: 16 }, {});
     const home = new Replay(options);
     const [far, near] = [make(writer as never), make(home as never)];
@@ -70,7 +70,7 @@ describe("an observer across a port", () => {
     }
   });
 
-  test.each(some(OBSERVERS, 1))("waits where too many steps are on their way: %s", async (_, make) => {
+  test.each(some(OBSERVERS, 1))("waits if too many steps are in flight: %s", async (_, make) => {
     const { replay, writer } = await pair(options, { keep: 16, maxInFlight: 3 }, {});
     const home = new Replay(options);
     const [far, near] = [make(writer as never), make(home as never)];
@@ -86,7 +86,7 @@ describe("an observer across a port", () => {
     expect(replay.stats().tables).toMatchObject({ t: { size: home.tables.t.size }, u: { size: home.tables.u.size } });
   });
 
-  test("is refused where the other end keeps too few steps, or another observer has the writer", async () => {
+  test("is rejected if the other end keeps too few steps, or another observer uses the writer", async () => {
     const { writer } = await pair(options, { keep: 4 }, {});
     const make = (sequenceLength: number, tableName = "t") => new ReverbAddTrajectoryObserver(writer as never, { tableName, sequenceLength });
     expectError(
@@ -108,7 +108,7 @@ describe("an observer across a port", () => {
     make(2);
   });
 
-  test("is refused for several lanes", async () => {
+  test("is rejected for several lanes", async () => {
     const { writer } = await pair(options, {}, { lanes: 2 });
     expectError(
       errorOf(() => new ReverbAddTrajectoryObserver(writer as never, { tableName: "t", sequenceLength: 2 })),
@@ -117,7 +117,7 @@ describe("an observer across a port", () => {
     );
   });
 
-  test("drive goes at the pace of the other end", async () => {
+  test("lets drive write at the pace of the other end", async () => {
     const { replay, writer } = await pair(options, { keep: 8, maxInFlight: 4 }, {});
     const observer = new ReverbAddTrajectoryObserver(writer as never, { tableName: "t", sequenceLength: 2 });
     let t = 0;
@@ -133,7 +133,7 @@ describe("an observer across a port", () => {
 });
 
 describe("observer.resume", () => {
-  test.each(some(OBSERVERS, 1))("goes on in the midst of an episode, as if nothing had been: %s", async (_, make) => {
+  test.each(some(OBSERVERS, 1))("continues in the middle of an episode as without an interruption: %s", async (_, make) => {
     const home = new Replay(options);
     const whole = make(home as never);
     const dir = memory();
@@ -159,7 +159,7 @@ describe("observer.resume", () => {
     }
   });
 
-  test("refuses a writer that was made for something else", () => {
+  test("rejects a writer with other options", () => {
     const replay = new Replay(options);
     const observer = new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 3 });
     for (const other of [replay.writer(), replay.writer({ items: [{ table: "t", length: 2 }] }), replay.writer({ items: [{ table: "u", length: 3 }] })]) {

@@ -38,7 +38,7 @@ const pass = (buffer: ReverbReplayBuffer<Steps>, options: Options = {}) => [...b
 const rewards = (elements: ReturnType<typeof pass>) => elements.map(([{ reward }]) => [...reward.data]);
 
 describe("a deterministic pass", () => {
-  test("gives each item once, what is known of it by step, and ends", () => {
+  test("returns each item once with its info per step, and ends", () => {
     const { buffer } = filled(6, 3);
     const elements = pass(buffer);
     expect(rewards(elements)).toEqual([
@@ -61,7 +61,7 @@ describe("a deterministic pass", () => {
     ]);
   });
 
-  test("puts them in batches; a rest is dropped", () => {
+  test("groups items in batches, and drops the rest", () => {
     const elements = pass(filled(9, 3).buffer, { sampleBatchSize: 2 });
     expect(rewards(elements)).toEqual([[0, 1, 2, 3, 4, 5]]);
     expect([elements[0]?.[0].observation.shape, elements[0]?.[1].ids.shape]).toEqual([
@@ -70,7 +70,7 @@ describe("a deterministic pass", () => {
     ]);
   });
 
-  test("over items that are not used up gives each once as well, in the sampler's order", () => {
+  test("returns each item once in the sampler's order if draws do not remove items", () => {
     for (const [sampler, order] of [
       [fifo(), [0, 2, 4]],
       [lifo(), [4, 2, 0]],
@@ -84,7 +84,7 @@ describe("a deterministic pass", () => {
     expect(pass(filled(0, 2, { maxSize: 9, sampler: fifo() }).buffer)).toEqual([]);
   });
 
-  test("preprocesses whole items", () => {
+  test("passes whole items to sequencePreprocessFn", () => {
     const double: Options["sequencePreprocessFn"] = (items) => ({ ...items, reward: { ...items.reward, data: items.reward.data.map((x) => 2 * x) } });
     expect(rewards(pass(filled(4, 4).buffer, { numSteps: 2, sequencePreprocessFn: double }))).toEqual([
       [0, 2],
@@ -92,7 +92,7 @@ describe("a deterministic pass", () => {
     ]);
   });
 
-  test("of episodes gives what each has of windows", () => {
+  test("of episodes returns the complete windows of each", () => {
     const replay = replayOf();
     const observer = new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 9 });
     for (const one of [...episode(2), ...episode(4, 10)]) observer(one);
@@ -108,7 +108,7 @@ describe("a deterministic pass", () => {
 describe("random draws", () => {
   const table: TableOptions = { maxSize: 100, sampler: uniform() };
 
-  test("go on without end, and say with which probability", () => {
+  test("continue without end, and report their probabilities", () => {
     const { buffer } = filled(20, 2, table);
     let elements = 0;
     for (const [items, { probabilities }] of buffer.asDataset({ sampleBatchSize: 4 })) {
@@ -120,7 +120,7 @@ describe("random draws", () => {
     expect(elements).toBe(50);
   });
 
-  test("of windows come from as many items as a batch has rows", () => {
+  test("with numSteps return windows from either half of an item", () => {
     const { buffer } = filled(400, 4, table);
     const windows = new Set<number>();
     let batches = 0;
@@ -136,7 +136,7 @@ describe("random draws", () => {
     expect([...windows].sort()).toEqual([0, 2]);
   });
 
-  test("update priorities by their ids", () => {
+  test("return ids that updatePriorities accepts", () => {
     const { replay, buffer } = filled(6, 2, { maxSize: 9, sampler: prioritized(1) });
     const [, { ids }] = buffer.asDataset({ sampleBatchSize: 2 })[Symbol.iterator]().next().value as [unknown, { ids: { data: Float64Array } }];
     expect(buffer.updatePriorities(ids.data, new Array(4).fill(5))).toBe(4);
@@ -146,7 +146,7 @@ describe("random draws", () => {
     expect(() => buffer.updatePriorities(ids as never, [1])).toThrow(/^priorities must be an array of 4 numbers/);
   });
 
-  test("wait for the table in async iterations, and end when nothing came in time", async () => {
+  test("wait for the table in async iterations, and end after a timeout", async () => {
     const { buffer, observer } = filled(0, 2, ONCE);
     setTimeout(() => [0, 1, 2].map((n) => observer(step(n))), 1);
     const got: number[][] = [];
@@ -160,7 +160,7 @@ describe("random draws", () => {
     ).rejects.toThrow("enough");
   });
 
-  test("that cannot be had at once end a sync iteration", () => {
+  test("end a sync iteration when no batch is available", () => {
     expect([...filled(6, 2, ONCE).buffer.asDataset({ sampleBatchSize: 2 })].length).toBe(1);
   });
 });
@@ -171,7 +171,7 @@ describe("items without a window", () => {
     return new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t" });
   };
 
-  test.runIf(whole)("are told of, where a table gives them again and again", async () => {
+  test.runIf(whole)("throw TOO_FEW if the table draws them repeatedly", async () => {
     const dataset = short({ maxSize: 100 }).asDataset({ numSteps: 5 });
     expectError(
       errorOf(() => dataset[Symbol.iterator]().next()),
@@ -181,12 +181,12 @@ describe("items without a window", () => {
     await expect(dataset[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "TOO_FEW" });
   });
 
-  test("are passed over, where they are used up", () => {
+  test("are skipped if draws use them up", () => {
     expect([...short(ONCE).asDataset({ numSteps: 5 })]).toEqual([]);
   });
 });
 
-test("items of different lengths are no batch, unless they are cut", () => {
+test("items of different lengths form a batch only if numSteps cuts them", () => {
   const replay = replayOf({ t: { maxSize: 9 } });
   const observer = new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 9 });
   for (const one of [...episode(1), ...episode(3, 10), ...episode(4, 20)]) observer(one);
@@ -202,7 +202,7 @@ test("items of different lengths are no batch, unless they are cut", () => {
   );
 });
 
-test("elements that are drawn ahead come in order, and all of them", async () => {
+test("prefetched elements arrive in order and without gaps", async () => {
   for (const prefetch of [0, 1, 5]) {
     const { buffer, observer } = filled(0, 1, ONCE);
     let fed = 0;
@@ -224,7 +224,7 @@ describe("under a rate limiter", () => {
     [5, 169],
     [8, 106],
     [256, 3],
-  ])("batches of %i beside 300 steps are as many as the real system's: %i", async (sampleBatchSize, batches) => {
+  ])("batches of %i during 300 steps are as many as in Reverb: %i", async (sampleBatchSize, batches) => {
     // There are 285 items of 16 steps, which allow 3 × 285 - 6 draws.
     for (const prefetch of [0, 2]) {
       const { buffer, observer } = filled(0, 16, ratio, 1);
@@ -241,7 +241,7 @@ describe("under a rate limiter", () => {
     }
   });
 
-  test("a loop that does not wait throws where it never gets a batch, and where nobody can go on", () => {
+  test("a sync loop throws if a batch is impossible, or if the limiter blocks it", () => {
     const { buffer } = filled(19, 16, ratio, 1);
     const next = (sampleBatchSize: number) => buffer.asDataset({ sampleBatchSize })[Symbol.iterator]().next();
     expectError(
@@ -257,7 +257,7 @@ describe("under a rate limiter", () => {
     );
   });
 
-  test("what was drawn stays with the iterator over a time-out", async () => {
+  test("drawn items stay with the iterator after a timeout", async () => {
     const { buffer, observer } = filled(0, 1, { ...ONCE, rateLimiter: queueLimiter(50) });
     const elements = buffer.asDataset({ sampleBatchSize: 3, timeoutMs: 5 })[Symbol.asyncIterator]();
     const next = async () => {
@@ -271,13 +271,13 @@ describe("under a rate limiter", () => {
   });
 });
 
-test("a batch that cannot be had at once leaves its items where they are", () => {
+test("a sync batch that is not available leaves its items in the table", () => {
   const { buffer } = filled(6, 1, ONCE);
   const take = () => [...buffer.asDataset({ sampleBatchSize: 4 })].map(([{ reward }]) => [...reward.data]);
   expect([take(), buffer.numFrames(), take()]).toEqual([[[0, 1, 2, 3]], 2, []]);
 });
 
-test("frames are the items of the table; clear empties it", () => {
+test("numFrames counts the items of the table, and clear empties it", () => {
   const { buffer } = filled(7, 3, { ...ONCE, maxSize: 50 }, 1);
   expect([buffer.capacity, buffer.numFrames(), buffer.statefulDataset, buffer.dataSpec]).toEqual([50, 5, true, SPEC]);
   buffer.clear();
@@ -288,7 +288,7 @@ test.each([
   ["addBatch", /through an observer/],
   ["getNext", /asDataset/],
   ["gatherAll", /singleDeterministicPass/],
-] as const)("%s is unsupported, and says what to do", (method, says) => {
+] as const)("%s is unsupported, and the error names an alternative", (method, says) => {
   expectError(
     errorOf(() => filled(0, 2).buffer[method]()),
     "UNSUPPORTED",
@@ -303,7 +303,7 @@ test.each([
   [{ numParallelCalls: 0 }, RangeError, /^numParallelCalls/],
   [{ sampleBatchSize: "2" }, TypeError, /^sampleBatchSize/],
   [{ batchSize: 2 }, TypeError, /has no option "batchSize"/],
-] as const)("a dataset of %j is refused at once", (options, kind, says) => {
+] as const)("asDataset rejects %j", (options, kind, says) => {
   expectError(
     errorOf(() => filled(0, 4).buffer.asDataset(options as object)),
     kind,
@@ -311,7 +311,7 @@ test.each([
   );
 });
 
-test.each([uniform(), prioritized(1)])("a deterministic pass over a table that draws by chance is refused", (sampler) => {
+test.each([uniform(), prioritized(1)])("a deterministic pass over a table with a random sampler or remover is rejected", (sampler) => {
   for (const table of [
     { maxSize: 9, sampler },
     { maxSize: 9, sampler: maxHeap(), remover: sampler },
@@ -323,7 +323,7 @@ test.each([uniform(), prioritized(1)])("a deterministic pass over a table that d
     );
 });
 
-test("an item of another length is refused where it comes", () => {
+test("an item of another length is rejected when it is drawn", () => {
   const { replay } = filled(3, 3);
   const buffer = new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t", sequenceLength: 2 });
   expectError(
@@ -341,7 +341,7 @@ test.each([
   [{ client: replayOf(), tableName: "t", sequenceLength: 0 }, RangeError, /^sequenceLength/],
   [{ client: new LocalClient(replayOf()), tableName: "t", maxCycleLength: 0 }, RangeError, /^maxCycleLength/],
   [{ client: replayOf(), tableName: "t", rateLimiterTimeoutMs: "1" }, TypeError, /^rateLimiterTimeoutMs/],
-] as const)("what it is made of is checked", (options, kind, says) => {
+] as const)("the constructor rejects invalid options", (options, kind, says) => {
   expectError(
     errorOf(() => new ReverbReplayBuffer(SPEC, options as never)),
     kind,
@@ -361,7 +361,7 @@ describe("items of trajectory writers", () => {
   }
   const all = (elements: Iterable<readonly [unknown, unknown]>) => [...elements].map(([items]) => items);
 
-  test("have the form of the data spec, whatever names their columns have", () => {
+  test("have the form of the data spec, even if their columns have other names", () => {
     const { writer, buffer, history } = written();
     writer.createItem("t", 1, { obs: { a: history.obs.a.slice(0, 3), b: history.obs.b.slice(0, 3) }, reward: history.reward.slice(0, 3) });
     writer.createItem("t", 1, [history.obs.a.slice(-2), history.obs.b.slice(-2), history.reward.list([0, 4])]);
@@ -373,7 +373,7 @@ describe("items of trajectory writers", () => {
     expect(second).toMatchObject({ obs: { b: { data: Float32Array.of(4, 5) } }, reward: { data: Float32Array.of(0, 40), shape: [2] } });
   });
 
-  test("of single leaves, too; and come in batches", () => {
+  test("may consist of a single leaf, and are batched", () => {
     const replay = new Replay({ spec: f32(), tables: { t: ONCE } });
     const writer = new LocalClient(replay).trajectoryWriter({ numKeepAliveRefs: 9 });
     for (let x = 0; x < 4; x++) writer.append(x);
@@ -383,7 +383,7 @@ describe("items of trajectory writers", () => {
     expect(all(buffer.asDataset({ singleDeterministicPass: true, sampleBatchSize: 2 }))).toMatchObject([{ data: Float32Array.of(0, 1, 2, 3), shape: [2, 2] }]);
   });
 
-  test("that have not the data spec's columns are refused", () => {
+  test("are rejected if their columns differ from the data spec", () => {
     const { writer, buffer, history } = written();
     writer.createItem("t", 1, { obs: history.obs.a.slice() });
     expectError(
@@ -400,7 +400,7 @@ describe("items of trajectory writers", () => {
   });
 });
 
-describe("over a client whose answers are promises", () => {
+describe("over a client that returns promises", () => {
   /** Returns a client with the calls that a buffer makes, whose results are promises like those of a server. */
   function far(table: TableOptions, lengths: readonly number[]) {
     const replay = replayOf({ t: table });
@@ -436,7 +436,7 @@ describe("over a client whose answers are promises", () => {
     return found;
   }
 
-  test("elements are those of the tables at hand, and every sampler is closed", async () => {
+  test("elements equal those of local tables, and every sampler is closed", async () => {
     const { open, buffer } = far(ONCE, [2, 4, 5]);
     const options = { numSteps: 2, sampleBatchSize: 2, singleDeterministicPass: true };
     const here = [...filledEpisodes([2, 4, 5]).asDataset(options)];
@@ -483,7 +483,7 @@ describe("over a client whose answers are promises", () => {
     expect(await buffer.numFrames()).toBe(0);
   });
 
-  test("a loop that is left, a time-out, a signal and an error each close the sampler", async () => {
+  test("leaving a loop, a timeout, a signal and an error each close the sampler", async () => {
     const { open, buffer } = far({ maxSize: 50 }, [2, 2]);
     await all(buffer.asDataset({ sampleBatchSize: 1 }), 3);
     expect(open.samplers).toBe(0);
@@ -502,7 +502,7 @@ describe("over a client whose answers are promises", () => {
     await expect(elements.next()).rejects.toThrow("enough");
   });
 
-  test("what cannot be there is said: a loop that does not wait, a pass over what is never used up, a table that is not there", async () => {
+  test("sync loops and passes over tables that keep drawn items are rejected", async () => {
     const { buffer } = far({ maxSize: 50, sampler: fifo() }, [2]);
     expectError(
       errorOf(() => [...buffer.asDataset()]),

@@ -7,7 +7,7 @@ function statefulOf(numEpisodes?: number) {
   return new StatefulEpisodicReplayBuffer(buffer, numEpisodes);
 }
 
-test("clear goes on with the same episodes, or with new ones where ids are numbered anew", () => {
+test("clear continues the same episodes, or starts new ones with clearAllVariables", () => {
   const many = statefulOf(2);
   many.addBatch({ x: [1, 2] });
   many.clear();

@@ -26,7 +26,7 @@ function drawn(client: LocalClient<typeof spec>): number[][] {
   });
 }
 
-test("what no writer takes is refused where it is made, and there is no writer", () => {
+test("invalid configs are rejected, and no writer is created", () => {
   const { client } = made([createConfig(newest, "t")]);
   const before = client.replay.writers.length;
   const of = (configs: unknown) => () => client.structuredWriter(configs as never);
@@ -41,7 +41,7 @@ test("what no writer takes is refused where it is made, and there is no writer",
   expect(client.replay.writers.length).toBe(before);
 });
 
-test("items must fit their table's signature, and the writer is not made where they do not", () => {
+test("a writer is rejected if its items do not fit the table's signature", () => {
   const signature = { x: { dtype: "i32", shape: [3] } };
   expect(() => made([createConfig(last2, "t")], {}, signature)).toThrow(/column 0 of an item of table t must .*i32.*\[3\]/);
   expect(() =>
@@ -58,7 +58,7 @@ test("items must fit their table's signature, and the writer is not made where t
   ).not.toThrow();
 });
 
-test("a priority that the table does not take is refused with the config", () => {
+test("a priority that the table does not accept is rejected with its config", () => {
   const config = createConfig(newest, "t", { priority: tdError(1, spec, (step) => step.b) });
   const huge = createConfig(newest, "t", { priority: constantPriorityFn(1e300) });
   const client = LocalClient.of({ spec, tables: [{ ...QUEUE, sampler: prioritized(4) }], logger: null });
@@ -67,7 +67,7 @@ test("a priority that the table does not take is refused with the config", () =>
   expect(client.replay.writers.length).toBe(0);
 });
 
-test("an append makes an item of each pattern that applies, and no more", () => {
+test("an append creates one item per pattern that applies", () => {
   const configs = [createConfig(last2, "t"), createConfig(newest, "t", { conditions: [Condition.data(spec).b.gt(0.5)] })];
   const { client, table, writer } = made(configs);
   writer.append({ a: 0, b: 1 });
@@ -81,7 +81,7 @@ test("an append makes an item of each pattern that applies, and no more", () => 
   expect(engineOf(client.replay as unknown as Replay).columnLayouts.size).toBe(2);
 });
 
-test("a step without room for its items is refused whole", async () => {
+test("a step is rejected as a whole if there is no room for its items", async () => {
   const { client, table, writer } = made([createConfig(newest, "t"), createConfig(last2, "t")], { rateLimiter: queueLimiter(1), maxPending: 1 });
   writer.append({ a: 0, b: 0 });
   const refused = () => writer.append({ a: 1, b: 0 });
@@ -98,7 +98,7 @@ test("a step without room for its items is refused whole", async () => {
   expect(writer.flush()).toBe(undefined);
 });
 
-test("an end whose time is up has ended nothing; while it waits, no step comes between", async () => {
+test("endEpisode ends nothing if it times out, and rejects steps while it waits", async () => {
   const { client, writer } = made([createConfig(last2, "t"), createConfig(newest, "t", { conditions: [Condition.stepIndex().eq(0)] })], {
     rateLimiter: queueLimiter(1),
   });
@@ -118,7 +118,7 @@ test("an end whose time is up has ended nothing; while it waits, no step comes b
   expect([...drawn(client), ...drawn(client)]).toEqual([[2, 3], [4]]);
 });
 
-test("an end with a time limit ends when there is room", async () => {
+test("endEpisode with a time limit ends the episode when there is room", async () => {
   const { client, writer } = made([createConfig(last2, "t")], { rateLimiter: queueLimiter(1) });
   for (let a = 0; a < 3; a++) writer.append({ a, b: 0 });
   const ending = writer.endEpisode({ timeoutMs: 10_000 });
@@ -132,7 +132,7 @@ test("an end with a time limit ends when there is room", async () => {
   ]);
 });
 
-test("all steps have the fields of the first one, some of them without a value", () => {
+test("all steps must have the fields of the first step, possibly without a value", () => {
   const { client, writer } = made([createConfig(newest, "t")]);
   writer.append({ a: 1, b: null });
   expect(() => writer.append({ a: 2 })).toThrow(/^step must have b/);
@@ -145,7 +145,7 @@ test("all steps have the fields of the first one, some of them without a value",
   expect(() => lean.append({ a: 2, b: 2 })).toThrow(/step must not .*\bb\b/);
 });
 
-test("what is refused leaves counts, the open step and items as they were", () => {
+test("a rejected step leaves counts, the open step and items unchanged", () => {
   const { client, writer } = made([createConfig(newest, "t", { conditions: [Condition.stepsSinceApplied().ge(2), Condition.data(spec).a.ne(9)] })]);
   writer.append({ a: 0, b: 0 });
   for (let k = 0; k < 3; k++) expect(() => writer.append({ a: 1, b: "x" } as never)).toThrow(code("SPEC_MISMATCH"));
@@ -158,7 +158,7 @@ test("what is refused leaves counts, the open step and items as they were", () =
   expect(() => writer.append({ a: 1, b: 1 }, { partial: true } as never)).toThrow('options has no option "partial"');
 });
 
-test("an item may hold a step that is still open; what comes later is in the step, and in no item of it", () => {
+test("an item may use an open step, and later fields of that step create no item", () => {
   const both = patternFromTransform(spec, (step) => ({ x: step.a.slice(-2), y: step.b.at(-2) }));
   const { client, writer } = made([createConfig(both, "t")]);
   for (let k = 0; k < 3; k++) {
@@ -173,7 +173,7 @@ test("an item may hold a step that is still open; what comes later is in the ste
   ]);
 });
 
-test("no priority is made of what is not finite", () => {
+test("tdError rejects a value that is not finite if its column contains the value", () => {
   const { client, writer } = made([createConfig(last2, "t", { priority: tdError(0.5, spec, (step) => step.b) })]);
   const absent = createConfig(newest, "t", { priority: tdError(0.5, spec, (step) => step.b) });
   writer.append({ a: 0, b: 1 });
@@ -188,7 +188,7 @@ test("no priority is made of what is not finite", () => {
   expect(Array.from(info.priorities)).toEqual([0, 0, 2.5]);
 });
 
-test("wide fields, text and arrays of one are items and conditions like any other", () => {
+test("wide fields, text and one-element arrays work in items and conditions", () => {
   const wide = { image: u8(40, 40), name: text({ maxBytes: 8 }), one: i32(1) } as const;
   const client = LocalClient.of({ spec: wide, tables: [QUEUE], logger: null });
   const pattern = patternFromTransform(wide, (step) => ({ images: step.image.slice(-3, null, 2), names: step.name.slice(-2) }));
@@ -203,7 +203,7 @@ test("wide fields, text and arrays of one are items and conditions like any othe
   expect(names.data).toEqual(["n1", "n2", "n3", "n4"]);
 });
 
-test("layouts keep their numbers as long as a writer names them", () => {
+test("a layout is kept while a writer uses it, and released after close", () => {
   const { client, writer } = made([createConfig(last2, "t")], { maxSize: 2, sampler: fifo() });
   const { columnLayouts } = engineOf(client.replay as unknown as Replay);
   writer.append({ a: 0, b: 0 });
@@ -218,7 +218,7 @@ test("layouts keep their numbers as long as a writer names them", () => {
   writer.close();
 });
 
-test("a snapshot has the items, and those that wait", () => {
+test("a snapshot contains the items of a structured writer", () => {
   const { client, writer } = made([createConfig(last2, "t")]);
   for (let a = 0; a < 4; a++) writer.append({ a, b: a });
   const back = new LocalClient(Replay.restore([...client.replay.snapshot()], { logger: null })) as unknown as LocalClient<typeof spec>;

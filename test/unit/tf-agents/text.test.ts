@@ -23,7 +23,7 @@ const NONE = [
 ];
 const QUEUE = { maxSize: 9, sampler: fifo(), maxTimesSampled: 1 };
 
-test("a trajectory writer has text in its history, its items and its partial steps; what is left out is empty", () => {
+test("a trajectory writer supports text in its history, items and partial steps", () => {
   const client = LocalClient.of({
     spec,
     tables: [{ name: "t", ...QUEUE, signature: { a: { dtype: "string", shape: [null] }, b: { dtype: "string", shape: [2] } } }],
@@ -49,7 +49,7 @@ test("a trajectory writer has text in its history, its items and its partial ste
   );
 });
 
-test("a legacy writer and inserts take text, also in sequences", () => {
+test("insert and a legacy writer accept text, including sequences", () => {
   const client = LocalClient.of({ spec, tables: [{ name: "t", ...QUEUE }] });
   client.insert({ said: "one", words: ["a", "b"] }, { t: 1 });
   expect(client.table("t").sample(1).steps).toMatchObject({ said: { data: ["one"], shape: [1, 1] }, words: { data: ["a", "b"] } });
@@ -62,7 +62,7 @@ test("a legacy writer and inserts take text, also in sequences", () => {
 
 const TRAJECTORY = trajectorySpec({ observation: { said: text({ maxBytes: 4 }) }, action: i32() });
 
-test("observers write trajectories with text, and pad with empty text; a buffer over tables gives them", () => {
+test("observers write text and pad with empty text, and ReverbReplayBuffer returns it", () => {
   const table = { maxSize: 9, sampler: fifo(), maxTimesSampled: 1 };
   const replay = new Replay({ spec: TRAJECTORY, tables: { t: table, whole: table } });
   const observer = new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 4, padEndOfEpisodes: true });
@@ -75,7 +75,7 @@ test("observers write trajectories with text, and pad with empty text; a buffer 
   expect(replay.table("whole").sample(1).steps.observation.said).toEqual({ data: ["a", "b", "c"], shape: [1, 3] });
 });
 
-test("a uniform buffer takes text nested, flat or as columns, and gives it in windows", () => {
+test("a uniform buffer accepts text as arrays or columns, and returns it in windows", () => {
   const buffer = new TFUniformReplayBuffer(spec, { batchSize: 2, maxLength: 3 });
   buffer.addBatch({
     said: ["a", "b"],
@@ -117,7 +117,7 @@ test("a uniform buffer takes text nested, flat or as columns, and gives it in wi
   expect(buffer.numFrames()).toBe(4);
 });
 
-test("an episodic buffer takes sequences and batches of text", () => {
+test("an episodic buffer accepts sequences and batches of text", () => {
   const buffer = new EpisodicReplayBuffer(spec, { capacity: 4, beginEpisodeFn: () => true, endEpisodeFn: () => true });
   const id = buffer.addSequence(
     {

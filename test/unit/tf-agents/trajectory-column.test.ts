@@ -10,7 +10,7 @@ function column() {
 }
 const values = (of: TrajectoryColumn) => of.values().toArray();
 
-test("a column has a length, and other columns of it", () => {
+test("a column has a length, and can be indexed, sliced and iterated", () => {
   const { all } = column();
   expect([all.length, all.at(0).length, all.at(0).isSqueezed, all.at(-1).shape]).toEqual([5, 1, true, []]);
   expect([values(all.at(-2)), values(all.slice(1, -1)), values(all.slice(null, null, -2)), values(all.list([3, 0, 0, -1]))]).toEqual([
@@ -36,13 +36,13 @@ test.each([
   [(all: TrajectoryColumn) => all.list(3 as never), TypeError, /^indices must be an array of integers, got 3$/],
   [(all: TrajectoryColumn) => all.slice(2, 2), RangeError, /^a must .*got an array of 0$/],
   [(all: TrajectoryColumn) => all.slice(0, 3, 0), RangeError, /^step must be an integer other than 0, got 0$/],
-])("an index that names no step is refused %#", (make, kind, message) => {
+])("an index that names no step is rejected %#", (make, kind, message) => {
   const { all } = column();
   expect(() => make(all)).toThrow(kind);
   expect(() => make(all)).toThrow(message);
 });
 
-test("a column is refused where it is made: of steps that left the field out, that are gone, or that never were", () => {
+test("a column is rejected if a step omitted the field, was released, or never existed", () => {
   const { writer } = column();
   const { a, b } = writer.history;
   expect(() => b.slice()).toThrow(/^a step of b must be one that has b, got 2$/);
@@ -55,7 +55,7 @@ test("a column is refused where it is made: of steps that left the field out, th
   expect([...b].map((one) => one && values(one))).toEqual([null, 1, null, 3, 4, 5]);
 });
 
-test("a column that was kept until its steps were gone has its shape, and no values", () => {
+test("a column keeps its shape after its steps are released, but has no values", () => {
   const { client, writer, all } = column();
   for (let i = 0; i < 3; i++) writer.append({ a: 9, b: 9 });
   expect([all.length, all.shape, all.dtype]).toEqual([5, [5], "i32"]);

@@ -9,7 +9,7 @@ const make = (options: Partial<TrajectoryObserverOptions> = {}, replay = replayO
   observer: new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 2, ...options }),
 });
 
-test("an observer is a function with its class's methods", () => {
+test("an observer is a function with the methods of its class", () => {
   const { observer } = make();
   expect(typeof observer).toBe("function");
   expect(observer).toBeInstanceOf(ReverbAddTrajectoryObserver);
@@ -26,20 +26,20 @@ test.each([
   [{ sequenceLength: 3, strideLength: 5 }, ["0 1 2"]],
   [{ sequenceLength: 1 }, ["0", "1", "2", "3", "4"]],
   [{ sequenceLength: 6 }, []],
-])("of five steps %j makes %j", (options, expected) => {
+])("five steps with %j produce the items %j", (options, expected) => {
   const { replay, observer } = make(options);
   for (let n = 0; n < 5; n++) observer(step(n));
   expect(items(replay)).toEqual(expected);
 });
 
-test("a boundary ends the episode: what is cached is dropped, and no item spans two", () => {
+test("a boundary drops the cached steps, and no item spans two episodes", () => {
   const { replay, observer } = make({ sequenceLength: 3 });
   for (const one of [...episode(1), ...episode(3, 10)]) observer(one);
   expect(items(replay)).toEqual(["10 11 12", "11 12 13"]);
   expect(observer.cachedSteps).toBe(0);
 });
 
-test("the sequence observer goes on over boundaries", () => {
+test("ReverbTrajectorySequenceObserver continues across boundaries", () => {
   const replay = replayOf();
   const observer = new ReverbTrajectorySequenceObserver<Steps>(replay, { tableName: "t", sequenceLength: 3, padEndOfEpisodes: true });
   for (const one of [...episode(1), ...episode(1, 10)]) observer(one);
@@ -49,7 +49,7 @@ test("the sequence observer goes on over boundaries", () => {
   expect(observer.cachedSteps).toBe(0);
 });
 
-test("several tables get each item, in their order, with the priority", () => {
+test("each table receives each item, once per occurrence of its name, with the priority", () => {
   const replay = replayOf({ a: ONCE, b: ONCE });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay as never, { tableName: ["b", "a", "b"], sequenceLength: 2, priority: 0.5 });
   for (let n = 0; n < 3; n++) observer(step(n));
@@ -71,7 +71,7 @@ describe("forms of a step", () => {
     discount: column([1]),
   });
 
-  test("nested, flattened in a trajectory's order, or columns with their shape: the same items", () => {
+  test("nested steps, flattened lists and columns produce the same items", () => {
     const { replay, observer } = make();
     observer(step(0));
     observer(flat(1));
@@ -93,7 +93,7 @@ describe("forms of a step", () => {
     ["another shape", { ...step(1), observation: [1] }, /^observation must be f32 of shape \[2\]/],
     ["another dtype", { ...step(1), observation: Float64Array.of(1, 2) }, /^observation must be f32/],
     ["another dtype of a single number", { ...columns(1), action: column([1]) }, /^action must be i32/],
-  ])("%s is refused, and the window goes on as if it had not come", (_, wrong, says) => {
+  ])("%s is rejected, and the window continues without it", (_, wrong, says) => {
     const { replay, observer } = make();
     observer(step(0));
     expectRefused(replay, () => observer(wrong as never), "SPEC_MISMATCH", says);
@@ -104,7 +104,7 @@ describe("forms of a step", () => {
 });
 
 describe("reset", () => {
-  test("writes the last window, once more where it is an item already", () => {
+  test("writes the last window, even if it is already an item", () => {
     const { replay, observer } = make();
     for (let n = 0; n < 3; n++) observer(step(n));
     observer.reset();
@@ -112,7 +112,7 @@ describe("reset", () => {
     expect([observer.cachedSteps, items(replay)]).toEqual([1, ["0 1", "1 2", "1 2"]]);
   });
 
-  test("with too few steps is refused, and they stay", () => {
+  test("with too few steps throws TOO_FEW, and keeps the steps", () => {
     const { replay, observer } = make({ sequenceLength: 3 });
     observer(step(0));
     expectRefused(replay, () => observer.reset(), "TOO_FEW", /^the 1 cached steps .* item of 3/, /reset\(false\)/);
@@ -121,7 +121,7 @@ describe("reset", () => {
     expect(items(replay)).toEqual(["0 1 2"]);
   });
 
-  test("off the stride is refused, too", () => {
+  test("off the stride throws TOO_FEW", () => {
     const { observer } = make({ strideLength: 2 });
     for (let n = 0; n < 3; n++) observer(step(n));
     expectError(
@@ -131,7 +131,7 @@ describe("reset", () => {
     expect(observer.cachedSteps).toBe(3);
   });
 
-  test("false drops what is cached", () => {
+  test("with false drops the cached steps", () => {
     const { replay, observer } = make();
     observer(step(0));
     observer.reset(false);
@@ -139,7 +139,7 @@ describe("reset", () => {
     expect([observer.cachedSteps, items(replay)]).toEqual([1, []]);
   });
 
-  test("with padding fills up what is cached, and nothing where an item is full", () => {
+  test("with padding fills a partial window, and writes nothing if the window is already an item", () => {
     const { replay, observer } = make({ sequenceLength: 3, padEndOfEpisodes: true });
     observer(step(0));
     observer.reset();
@@ -149,14 +149,14 @@ describe("reset", () => {
     expect(items(replay)).toEqual(["0 P P", "1 2 3"]);
   });
 
-  test("takes a boolean", () => {
+  test("rejects a value that is not a boolean", () => {
     const { replay, observer } = make();
     expectRefused(replay, () => observer.reset(1 as never), TypeError, /^writeCachedSteps must be a boolean, got 1/);
   });
 });
 
-describe("closed", () => {
-  test("it takes no step and waits for nothing; the cached steps are gone", () => {
+describe("a closed observer", () => {
+  test("rejects steps and flush, and loses its cached steps", () => {
     const { replay, observer } = make();
     observer(step(0));
     observer.close();
@@ -169,7 +169,7 @@ describe("closed", () => {
     expect(items(replay)).toEqual(["2 3"]);
   });
 
-  test("a reset opens it, and writes nothing", () => {
+  test("is opened by reset, which writes nothing", () => {
     const { replay, observer } = make({ padEndOfEpisodes: true });
     observer(step(0));
     observer.close();
@@ -179,7 +179,7 @@ describe("closed", () => {
     expect(observer.cachedSteps).toBe(1);
   });
 
-  test("open does nothing to one that is open", () => {
+  test("is reopened by open, which does not affect an open observer", () => {
     const { replay, observer } = make();
     observer(step(0));
     observer.open();
@@ -187,7 +187,7 @@ describe("closed", () => {
     expect(items(replay)).toEqual(["0 1"]);
   });
 
-  test("its memory is given back", () => {
+  test("releases its memory", () => {
     const { replay, observer } = make({ sequenceLength: 100 });
     observer.close();
     expect(replay.stats().writers).toBe(0);
@@ -221,7 +221,7 @@ describe("arguments", () => {
     [{ tableName: ["t", "u"] }, "NOT_FOUND", /"u"/],
     [{ tableName: 1 }, TypeError, /^tableName/],
     [{ lenght: 2 }, TypeError, /^options has no option "lenght"/],
-  ] as const)("%j is refused", (options, kind, says) => {
+  ] as const)("%j is rejected", (options, kind, says) => {
     const replay = replayOf();
     expectRefused(replay, () => make(options as object, replay), kind, says);
     expect(replay.writers.length).toBe(0);
@@ -232,7 +232,7 @@ describe("arguments", () => {
     [undefined, TypeError, /^client/],
     [new Replay({ spec: { x: f32() }, tables: { t: ONCE } }), "SPEC_MISMATCH", /^the client's spec must be an object with a stepType/],
     [new Replay({ spec: f32(), tables: { t: ONCE } }), "SPEC_MISMATCH", /stepType/],
-  ] as const)("a client that is none is refused", (client, kind, says) => {
+  ] as const)("an invalid client is rejected", (client, kind, says) => {
     expectError(
       errorOf(() => new ReverbAddTrajectoryObserver(client as never, { tableName: "t", sequenceLength: 2 })),
       kind,
@@ -240,7 +240,7 @@ describe("arguments", () => {
     );
   });
 
-  test("no table at all is legal, and makes no items", () => {
+  test("an empty list of tables is accepted, and produces no items", () => {
     const { observer } = make({ tableName: [] });
     for (let n = 0; n < 3; n++) observer(step(n));
     expect(observer.cachedSteps).toBe(3);
@@ -252,7 +252,7 @@ describe("arguments", () => {
   });
 });
 
-test("the tables' signature is the spec with a dimension of any length", () => {
+test("getTableSignature returns the spec with a time dimension of any length", () => {
   const { observer } = make();
   const one = { dtype: "f32", shape: [null] };
   const int = { dtype: "i32", shape: [null] };
@@ -260,7 +260,7 @@ test("the tables' signature is the spec with a dimension of any length", () => {
   expect(observer.getTableSignature()).toEqual({ stepType: int, observation, action: int, policyInfo: [], nextStepType: int, reward: one, discount: one });
 });
 
-test("a step is stored once, however many windows it is in", () => {
+test("a step is stored once, even if it is in many windows", () => {
   const replay = replayOf({ t: { maxSize: 10_000 } });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 80 });
   for (let n = 0; n < 5000; n++) observer(step(n));
@@ -268,7 +268,7 @@ test("a step is stored once, however many windows it is in", () => {
   expect(replay.stats().steps).toBe(5000);
 });
 
-test("clients of one Replay are one, and a client serves as well", () => {
+test("an observer accepts a LocalClient instead of a Replay", () => {
   const replay = replayOf();
   const client = new LocalClient(replay);
   expect(client.spec).toEqual(SPEC);

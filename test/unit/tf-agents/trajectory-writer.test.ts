@@ -23,7 +23,7 @@ function drawn(client: LocalClient<typeof spec, "t">): { [name: string]: number[
 const shownOf = (steps: unknown) => Object.fromEntries(Object.entries(steps as Shown).map(([name, { data }]) => [name, Array.from(data)]));
 const code = (error: string) => expect.objectContaining({ code: error });
 
-test("an item shows its columns, each with steps of its own", () => {
+test("each column of an item has its own steps", () => {
   const { client, writer } = made();
   for (let x = 0; x < 4; x++) writer.append(step(x));
   const { a, b } = writer.history;
@@ -31,7 +31,7 @@ test("an item shows its columns, each with steps of its own", () => {
   expect(drawn(client)).toEqual({ last: [3], "nest.back": [3, 2, 1, 0], "nest.some": [1, 1, 0, 0, 1, 1] });
 });
 
-test("items of whole episodes have the same columns whatever their length", () => {
+test("items of whole episodes share a column layout regardless of their length", () => {
   const { client, writer } = made({ keep: 100 });
   for (let length = 2; length < 90; length++) {
     for (let x = 0; x < length; x++) writer.append(step(x));
@@ -43,7 +43,7 @@ test("items of whole episodes have the same columns whatever their length", () =
   expect(engineOf(client.replay as unknown as Replay).columnLayouts.size).toBeLessThan(3);
 });
 
-test("an episode's end clears the history, or leaves it to items that span both", () => {
+test("endEpisode clears the history, or keeps it for items that span two episodes", () => {
   const { client, writer, table } = made();
   writer.append(step(0));
   const { a } = writer.history;
@@ -61,7 +61,7 @@ test("an episode's end clears the history, or leaves it to items that span both"
   expect(client.replay.stats().steps).toBe(1);
 });
 
-test("items over an episode's end are shown whole, as their columns name them", () => {
+test("items across the end of an episode contain all steps of their columns", () => {
   const client = new LocalClient(new Replay({ spec: { x: i32() }, tables: { t: QUEUE } }));
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 4 });
   writer.append({ x: 1 });
@@ -73,7 +73,7 @@ test("items over an episode's end are shown whole, as their columns name them", 
   expect({ length: lengths[0], ...shownOf(steps) }).toEqual({ length: 2, all: [1, 2], last: [2] });
 });
 
-test("an item holds the steps from its oldest to its newest, wherever these are", () => {
+test("an item stores the steps from its oldest to its newest step", () => {
   const { client, writer, table } = made({ keep: 40 });
   for (let x = 0; x < 40; x++) writer.append(step(x));
   const { a } = writer.history;
@@ -87,7 +87,7 @@ test("an item holds the steps from its oldest to its newest, wherever these are"
   ]);
 });
 
-test("items that are alike are drawn together, whenever they were made", () => {
+test("items with equal columns are drawn together, even at different steps", () => {
   const client = new LocalClient(new Replay({ spec, tables: { t: { maxSize: 99, sampler: fifo() } } }));
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 40 });
   for (let x = 0; x < 40; x++) writer.append(step(x));
@@ -97,7 +97,7 @@ test("items that are alike are drawn together, whenever they were made", () => {
   expect(shownOf(steps)).toEqual({ now: [0, 1, 2, 3, 4, 5, 6, 7, 8], next: [1, 2, 3, 4, 5, 6, 7, 8, 9] });
 });
 
-test("fields that steps left out are absent there", () => {
+test("a field is absent in the steps that omit it", () => {
   const { client, writer } = made();
   writer.append({ a: 0 });
   expect(Object.keys(writer.history)).toEqual(["a"]);
@@ -111,7 +111,7 @@ test("fields that steps left out are absent there", () => {
   expect(() => writer.createItem("t", 1, { a: a.at(-1) })).toThrow(RangeError);
 });
 
-test("a step may be made by several appends; what is refused leaves it as it was", () => {
+test("several appends may form one step, and a rejected append leaves it unchanged", () => {
   const { client, writer } = made();
   const mine = Float32Array.of(7, 8);
   writer.append({ b: mine }, { partialStep: true });
@@ -127,7 +127,7 @@ test("a step may be made by several appends; what is refused leaves it as it was
   expect(drawn(client)).toEqual({ a: [5], b: [7, 8] });
 });
 
-test("an item may be made of a step that is open; later fields come to the same step", () => {
+test("an item may use an open step, and later fields join the same step", () => {
   const client = new LocalClient(
     new Replay({ spec: { x: i32(), wide: u8(1100), f: shared("f", u8(2)), g: shared("f", u8(2)) }, tables: { t: QUEUE }, maxBytes: 1 << 20 }),
   );
@@ -166,7 +166,7 @@ test("an open step ends with its episode", () => {
   expect(() => b.at(0).values()).toThrow(RangeError);
 });
 
-test("items must fit the table's signature, if that is asked", () => {
+test("items must fit the table's signature unless validateItems is false", () => {
   const signatures = { t: { x: { dtype: "i32", shape: [null] }, y: { dtype: "f32", shape: [null, 2] } } };
   const { client, writer, table } = made({ signatures });
   expect(client.signature("t")).toEqual(signatures.t);
@@ -186,7 +186,7 @@ test("items must fit the table's signature, if that is asked", () => {
   expect(() => made({ signatures: { z: [] } })).toThrow(code("NOT_FOUND"));
 });
 
-test("flush waits for this writer's items, down to a number of them", async () => {
+test("flush waits for this writer's items, down to blockUntilNumItems", async () => {
   const client = new LocalClient(new Replay({ spec, tables: { t: { ...QUEUE, rateLimiter: queueLimiter(1) } } }));
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 1 });
   writer.append(step(1));
@@ -202,7 +202,7 @@ test("flush waits for this writer's items, down to a number of them", async () =
   expect(writer.flush()).toBe(undefined);
 });
 
-test("a closed writer refuses everything, items stay", () => {
+test("a closed writer rejects every call, and its items remain", () => {
   const { client, writer, table } = made();
   writer.append({ a: 1 }, { partialStep: true });
   const column = writer.history.a.at(0);
@@ -222,7 +222,7 @@ test("a closed writer refuses everything, items stay", () => {
   expect(table.size).toBe(1);
 });
 
-test("arguments that mean nothing are refused", () => {
+test("invalid arguments are rejected", () => {
   const { client, writer, table } = made();
   writer.append(step(1));
   const { a } = writer.history;
@@ -247,7 +247,7 @@ test("arguments that mean nothing are refused", () => {
   expect([table.size, a.length]).toEqual([0, 1]);
 });
 
-test("columns of one dotted name are refused: one of them would be lost", () => {
+test("two columns with the same dotted name are rejected", () => {
   const { client, writer } = made();
   writer.append({ a: 1, b: [1, 1] } as never);
   const { a } = writer.history as { a: HistoryColumn };
@@ -255,7 +255,7 @@ test("columns of one dotted name are refused: one of them would be lost", () => 
   expect(client.table("t").size).toBe(0);
 });
 
-test("a field may have any name, slice as well", () => {
+test("a field may have any name, including slice", () => {
   const replay = new Replay({ spec: { n: { slice: f32(), at: f32() } }, tables: { t: { maxSize: 4 } } });
   const writer = new LocalClient(replay).trajectoryWriter({ numKeepAliveRefs: 2 });
   writer.append({ n: { slice: 3 } });

@@ -40,7 +40,7 @@ const typed = {
   discount: column(Float32Array.of(1, 1, 1), 1, 3),
 };
 
-test("what a buffer draws becomes transitions as it is", () => {
+test("toTransition and toNStepTransition accept the items of a buffer", () => {
   const buffer = new TFUniformReplayBuffer(SPEC, { batchSize: 1, maxLength: 10, seed: 1 });
   for (let t = 0; t < 3; t++)
     buffer.addBatch({ stepType: [1], observation: { at: [[t, -t]] }, action: [t], policyInfo: [], nextStepType: [1], reward: [t], discount: [1] } as never);
@@ -56,14 +56,14 @@ test("what a buffer draws becomes transitions as it is", () => {
   expect(n.nextTimeStep.reward.toArray()).toEqual([0.5, 0.5, 0.5, 0.5]);
 });
 
-test("columns are copied once, and what was given stays as it was", () => {
+test("toTransition copies columns, and leaves its input unchanged", () => {
   const { timeStep, nextTimeStep } = toTransition(typed);
   (timeStep.observation.at.data as Float32Array).fill(9);
   expect([...typed.observation.at.data]).toEqual([1, -1, 2, -2, 3, -3]);
   expect((nextTimeStep.observation.at.data as Float32Array)[0]).toBe(2);
 });
 
-test("a transition that is cut off keeps what counts", () => {
+test("toNStepTransition ends its sum at the boundary of an episode", () => {
   const { nextTimeStep } = toNStepTransition(batch, 0.5);
   // The episode has two steps; the boundary's reward is ignored.
   expect([nextTimeStep.reward.data[0], nextTimeStep.discount.data[0], nextTimeStep.stepType.data[0]]).toEqual([2, 0.5, 2]);
@@ -79,7 +79,7 @@ function fourSteps(stepType: number[], nextStepType: number[]) {
   return { stepType: [stepType], observation: [], action: [], policyInfo: [], nextStepType: [nextStepType], reward: [[1, 2, 4, 8]], discount: [[1, 1, 1, 1]] };
 }
 
-test("rewards of several numbers, and texts, are cut like all else", () => {
+test("toTransition cuts vector rewards and text like other columns", () => {
   const many = { ...typed, reward: column(Float32Array.of(1, 2, 3, 4, 5, 6), 1, 3, 2), policyInfo: { said: { data: ["a", "b", "c"], shape: [1, 3] } } };
   const { timeStep, actionStep, nextTimeStep } = toTransition(many);
   expect((nextTimeStep.reward as { toArray(): unknown }).toArray()).toEqual([
@@ -92,7 +92,7 @@ test("rewards of several numbers, and texts, are cut like all else", () => {
   expect(actionStep.info).toMatchObject({ said: { data: ["a", "b"] } });
 });
 
-test("two steps become one transition without time", () => {
+test("squeezeTimeDim turns two steps into a transition without a time dimension", () => {
   const two = asTrajectory(SPEC, typed, { sequenceLength: 3 });
   expect(two.observation.at.data).toBe(typed.observation.at.data);
   const pair = fromEpisode({ observation: { at: column(Float32Array.of(1, 2), 2, 1) }, action: Int32Array.of(1, 2), reward: [1, 2] });
@@ -113,7 +113,7 @@ function slice2() {
   };
 }
 
-test("converters check, and leave out what the spec does not have", () => {
+test("converters omit leaves that the spec does not have", () => {
   const more = { ...typed, observation: { ...typed.observation, extra: column(Uint8Array.of(1, 2, 3), 1, 3) } };
   expect(Object.keys(asTrajectory(SPEC, more).observation)).toEqual(["at"]);
   const half = asHalfTransition(SPEC, typed);
@@ -130,18 +130,18 @@ test("converters check, and leave out what the spec does not have", () => {
   ]);
 });
 
-test("the spec of transitions", () => {
+test("toTransitionSpec returns the spec of transitions", () => {
   const { timeStep, actionStep, nextTimeStep } = toTransitionSpec(SPEC);
   expect(nextTimeStep).toBe(timeStep);
   expect(actionStep).toEqual({ action: i32(), state: [], info: [] });
 });
 
-test("a batch of time steps is told where its rewards do not", () => {
+test("outerDims of transition sets the batch size independently of the rewards", () => {
   expect(transition(0, Float32Array.of(1, 2), 1, { outerDims: [] })).toMatchObject({ stepType: 1, discount: 1 });
   expect(transition(0, Float32Array.of(1, 2, 3, 4), 1, { outerDims: [2] })).toMatchObject({ stepType: Int32Array.of(1, 1), discount: Float32Array.of(1, 1) });
 });
 
-describe("what is refused", () => {
+describe("rejects", () => {
   test.each<[string, () => unknown, typeof TypeError | "SPEC_MISMATCH", RegExp]>([
     ["no trajectory", () => toTransition({} as never), TypeError, /^trajectory must .*got an object without keys$/],
     ["one dimension", () => toTransition({ ...batch, discount: [1, 1, 1] }), RangeError, /^trajectory\.discount must .*\[batch, time\].*got \[3\]$/],
@@ -212,7 +212,7 @@ describe("what is refused", () => {
   ])("%s", (_, call, kind, says) => expectError(errorOf(call), kind as never, says));
 });
 
-test("a list is a tuple in a spec of transitions", () => {
+test("toTransitionSpec accepts a list", () => {
   expect(() => toTransitionSpec(trajectorySpec({ observation: list(f32(), f32()), action: i32() }))).not.toThrow();
 });
 
@@ -220,7 +220,7 @@ test.each([
   ["one frame", 1],
   ["two frames", 2],
   ["three frames", 3],
-] as const)("prependT0ToNextTimeStep of trajectories of %s: as many observations as frames, none of a single one", (_, frames) => {
+] as const)("prependT0ToNextTimeStep with %s returns as many observations, but none for one frame", (_, frames) => {
   const rows = 4;
   const ones = () =>
     column(

@@ -23,7 +23,7 @@ const plain = (column: unknown) => [...(column as { data: Iterable<number> }).da
 const shapes = ({ o, n }: { o: { shape: readonly number[] }; n: { shape: readonly number[] } }) => [o.shape, n.shape];
 
 describe("frames", () => {
-  test("are the last maxLength of each segment, oldest first", () => {
+  test("are the last maxLength frames of each segment, oldest first", () => {
     const { buffer, add } = filled(0);
     expect(buffer.numFrames()).toBe(0);
     expect(buffer.capacity).toBe(8);
@@ -40,7 +40,7 @@ describe("frames", () => {
     }
   });
 
-  test("of one segment, one frame long", () => {
+  test("may have one segment of one frame", () => {
     const { buffer, add } = filled(3, { batchSize: 1, maxLength: 1 });
     expect(plain(buffer.gatherAll().n)).toEqual([2]);
     add(7);
@@ -50,7 +50,7 @@ describe("frames", () => {
     expect(plain(probabilities)).toEqual([1, 1, 1]);
   });
 
-  test("come as typed arrays, nested arrays, or columns; numbers are converted", () => {
+  test("are accepted as typed arrays, nested arrays or columns, and numbers are converted", () => {
     const buffer = new TFUniformReplayBuffer({ x: f32(2), flag: bool(), big: i64(), byte: u8() }, { batchSize: 2 });
     buffer.addBatch({ x: new Float32Array([1, 2, 3, 4]), flag: new Uint8Array([0, 1]), big: new BigInt64Array([1n, 2n]), byte: new Uint8Array([1, 2]) });
     buffer.addBatch({ x: [new Float32Array([1, 2]), [3, 4]], flag: [false, true], big: [1, 2n], byte: [1, 2] });
@@ -83,7 +83,7 @@ describe("frames", () => {
     ["words", { ...frame(2, 0), n: ["1", "2"] }, "SPEC_MISMATCH"],
     ["a fraction for an integer", { ...frame(2, 0), n: [1, 2.5] }, "INVALID_DATA"],
     ["too large a number", { ...frame(2, 0), n: new Float64Array([1, 2 ** 31]) }, "INVALID_DATA"],
-  ])("of another form are refused, and nothing changes: %s", (_, items, code) => {
+  ])("with a wrong form are rejected, and nothing changes: %s", (_, items, code) => {
     const { buffer } = filled(2);
     const before = buffer.gatherAll();
     expectError(
@@ -94,7 +94,7 @@ describe("frames", () => {
     expect(buffer.gatherAll()).toEqual(before);
   });
 
-  test("are forgotten by clear, their times, too", () => {
+  test("are removed by clear, which also restarts their times", () => {
     const { buffer, add } = filled(6);
     buffer.clear();
     expect(buffer.numFrames()).toBe(0);
@@ -110,7 +110,7 @@ describe("frames", () => {
     expect(buffer.numFrames()).toBe(0);
   });
 
-  test("that find no memory are not added", () => {
+  test("are not added if memory is full", () => {
     const buffer = new TFUniformReplayBuffer({ x: u8(60_000) }, { batchSize: 1, maxLength: 100, maxBytes: 1 << 22 });
     let added = 0;
     const error = errorOf(() => {
@@ -132,7 +132,7 @@ describe("getNext", () => {
     [undefined, 2, [2], []],
     [3, 2, [3, 2], [3]],
     [1, 1, [1, 1], [1]],
-  ])("of %s items of %s steps has the shapes of the table", (sampleBatchSize, numSteps, lead, leadOfProbabilities) => {
+  ])("returns the documented shapes for sampleBatchSize %s and numSteps %s", (sampleBatchSize, numSteps, lead, leadOfProbabilities) => {
     const { buffer } = filled(6);
     const [items, { ids, probabilities }] = buffer.getNext({ sampleBatchSize, numSteps });
     expect(shapes(items)).toEqual([[...lead, 2], lead]);
@@ -145,7 +145,7 @@ describe("getNext", () => {
     for (const time of plain(ids)) expect([2, 3, 4, 5]).toContain(time);
   });
 
-  test("without timeStacked gives a tuple of steps", () => {
+  test("returns a list of steps if timeStacked is false", () => {
     const { buffer } = filled(6);
     for (const [sampleBatchSize, lead] of [
       [undefined, []],
@@ -162,7 +162,7 @@ describe("getNext", () => {
     }
   });
 
-  test("asks for no more steps than there are", () => {
+  test("throws TOO_FEW if numSteps exceeds the stored steps", () => {
     const { buffer, add } = filled(0, { maxLength: 3 });
     const refused = (numSteps?: number) => errorOf(() => buffer.getNext({ numSteps }));
     expectError(refused(), "EMPTY");
@@ -179,7 +179,7 @@ describe("getNext", () => {
     [{ numSteps: true }, TypeError, /numSteps/],
     [{ timeStacked: 1 }, TypeError, /timeStacked/],
     [{ batchSize: 1 }, TypeError, /no option "batchSize"/],
-  ])("refuses %j", (options, kind, says) => {
+  ])("rejects %j", (options, kind, says) => {
     const { buffer } = filled(3);
     expectError(
       errorOf(() => buffer.getNext(options as never)),
@@ -188,7 +188,7 @@ describe("getNext", () => {
     );
   });
 
-  test("draws the same for the same seed, and something else for another", () => {
+  test("draws the same items for the same seed, and other items for another seed", () => {
     const draws = (seed: number) => {
       const buffer = new TFUniformReplayBuffer(i32(), { batchSize: 2, maxLength: 50, seed });
       for (let t = 0; t < 70; t++) buffer.addBatch([t, 100 + t]);
@@ -209,14 +209,14 @@ describe("a deterministic pass", () => {
       return { n: plain(items.n), shape: items.n.shape };
     });
 
-  test("goes segment by segment in order of time, after wraparound, too", () => {
+  test("returns segment by segment in order of time, even after wraparound", () => {
     const { buffer } = filled(6);
     expect(passOf(buffer).map(({ n }) => n[0])).toEqual([2, 3, 4, 5, 102, 103, 104, 105]);
     expect(passOf(buffer)[0]?.shape).toEqual([]);
     expect(passOf(buffer, undefined, 3).map(({ n }) => n)).toEqual([[2, 3, 4], [5], [102, 103, 104], [105]]);
   });
 
-  test("with a batch goes through so many segments side by side", () => {
+  test("with sampleBatchSize returns that many segments side by side", () => {
     const { buffer } = filled(6, { batchSize: 3 });
     expect(passOf(buffer, 2).map(({ n }) => n)).toEqual([[2, 102], [3, 103], [4, 104], [5, 105], [202], [203], [204], [205]]);
     expect(passOf(buffer, 3, 3)).toEqual([{ n: [2, 3, 4, 102, 103, 104, 202, 203, 204], shape: [3, 3] }]);
@@ -227,7 +227,7 @@ describe("a deterministic pass", () => {
     expect(passOf(buffer, 2, 5)).toEqual([]);
   });
 
-  test("shifts its windows, and drops what is short where it is told to", () => {
+  test("applies datasetWindowShift, and drops short elements with datasetDropRemainder", () => {
     expect(passOf(filled(3, { batchSize: 1, datasetWindowShift: 1 }).buffer, undefined, 2).map(({ n }) => n)).toEqual([[0, 1], [1, 2], [2]]);
     expect(passOf(filled(4, { batchSize: 1, datasetWindowShift: 3 }).buffer, undefined, 2).map(({ n }) => n)).toEqual([[0, 1], [3]]);
     const { buffer } = filled(3, { batchSize: 3, datasetDropRemainder: true });
@@ -249,7 +249,7 @@ describe("a deterministic pass", () => {
       );
   });
 
-  test("of an empty buffer raises at the first element", () => {
+  test("of an empty buffer throws at the first element", () => {
     const dataset = filled(0).buffer.asDataset({ singleDeterministicPass: true });
     expectError(
       errorOf(() => [...dataset]),
@@ -257,7 +257,7 @@ describe("a deterministic pass", () => {
     );
   });
 
-  test("leaves out what leaves meanwhile, and is over after clear", () => {
+  test("leaves out frames that are replaced during the pass, and ends after clear", () => {
     const { buffer, add } = filled(4, { batchSize: 1 });
     const left: number[] = [];
     for (const [items] of buffer.asDataset({ singleDeterministicPass: true })) {
@@ -276,7 +276,7 @@ describe("a deterministic pass", () => {
 });
 
 describe("sequencePreprocessFn", () => {
-  test("is given each frame or window of a random draw", () => {
+  test("receives each frame or window of a random draw", () => {
     const { buffer } = filled(6);
     const seen: unknown[] = [];
     const fn = (items: { n: { data: Int32Array; shape: readonly number[] } }) => {
@@ -292,7 +292,7 @@ describe("sequencePreprocessFn", () => {
     expect(seen).toEqual([[2], [2], [2]]);
   });
 
-  test.each([1, 4, 5, 300])("is not called for a segment all of whose frames left meanwhile, and nothing else is harmed (%i frames later)", (later) => {
+  test.each([1, 4, 5, 300])("receives only the remaining frames of a segment during a pass (%i frames later)", (later) => {
     const { buffer, add } = filled(4);
     const given: number[][] = [];
     const sequencePreprocessFn = (items: { n: { data: Int32Array } }) => {
@@ -311,7 +311,7 @@ describe("sequencePreprocessFn", () => {
     expect(plain(buffer.gatherAll().n)).toEqual([...times, ...times.map((t) => 100 + t)]);
   });
 
-  test("that adds frames itself was given those that were there", () => {
+  test("receives the earlier frames even if it adds frames", () => {
     const { buffer, add } = filled(4);
     const given: number[][] = [];
     const sequencePreprocessFn = (items: { n: { data: Int32Array } }) => {
@@ -326,7 +326,7 @@ describe("sequencePreprocessFn", () => {
     ]);
   });
 
-  test("is given each segment whole in a pass, and may shorten it", () => {
+  test("receives each whole segment in a pass, and may shorten it", () => {
     const { buffer } = filled(6);
     const fn = ({ n }: { n: { data: Int32Array; shape: readonly number[] } }) => {
       expect(n.shape).toEqual([4]);
@@ -373,7 +373,7 @@ describe("sequencePreprocessFn", () => {
 });
 
 describe("a dataset", () => {
-  test("of random draws has no end, is as getNext, and numParallelCalls changes nothing", () => {
+  test("of random draws is endless and equals getNext, and numParallelCalls changes nothing", () => {
     const take = (numParallelCalls?: number) => {
       const { buffer } = filled(6);
       const taken: unknown[] = [];
@@ -385,7 +385,7 @@ describe("a dataset", () => {
     expect(take(3)).toEqual(take());
   });
 
-  test("is async, too, and draws ahead", async () => {
+  test("is also an async iterable, and prefetches elements", async () => {
     const { buffer, add } = filled(4, { batchSize: 1 });
     const dataset = buffer.asDataset({ singleDeterministicPass: true, prefetch: 2 });
     const seen: number[] = [];
@@ -397,7 +397,7 @@ describe("a dataset", () => {
     expect(seen).toEqual([0, 1, 2]);
   });
 
-  test("ends with the reason of its signal", async () => {
+  test("rejects or throws with the reason of its signal", async () => {
     const { buffer } = filled(4);
     const stop = new AbortController();
     let seen = 0;
@@ -409,7 +409,7 @@ describe("a dataset", () => {
     expect(errorOf(() => [...buffer.asDataset({ signal: stop.signal })]).message).toBe("enough");
   });
 
-  test("raises where nothing can be drawn, or waits for it as long as it is told", async () => {
+  test("rejects if nothing can be drawn, or waits for frames up to timeoutMs", async () => {
     const { buffer, add } = filled(1);
     const two = { numSteps: 2 };
     const first = async (options: object) => {
@@ -433,7 +433,7 @@ describe("a dataset", () => {
     [{ prefetch: -1 }, RangeError, /prefetch/],
     [{ timeoutMs: Number.NaN }, RangeError, /timeoutMs/],
     [{ steps: 1 }, TypeError, /no option "steps"/],
-  ])("refuses %j when it is asked for", (options, kind, says) => {
+  ])("rejects %j when asDataset is called", (options, kind, says) => {
     expectError(
       errorOf(() => filled(3).buffer.asDataset(options as never)),
       kind,
@@ -441,7 +441,7 @@ describe("a dataset", () => {
     );
   });
 
-  test("of a spec with lists is refused; tuples are taken", () => {
+  test("of a spec with lists is rejected, but tuples are accepted", () => {
     const tuple = new TFUniformReplayBuffer([f32(), { a: [i32()] }], { batchSize: 1 });
     tuple.addBatch([[1], { a: [[2]] }]);
     expect([...tuple.asDataset({ singleDeterministicPass: true })].map(([items]) => items[1].a[0].data)).toEqual([Int32Array.of(2)]);
@@ -457,7 +457,7 @@ describe("a dataset", () => {
 });
 
 describe("the constructor", () => {
-  test("says what it was given", () => {
+  test("stores its options", () => {
     const buffer = new TFUniformReplayBuffer(spec, { batchSize: 3 });
     expect(buffer.dataSpec).toBe(spec);
     expect([buffer.capacity, buffer.batchSize, buffer.maxLength, buffer.statefulDataset]).toEqual([3000, 3, 1000, false]);
@@ -473,7 +473,7 @@ describe("the constructor", () => {
     [{ batchSize: 1, datasetDropRemainder: 1 }, TypeError, /datasetDropRemainder/],
     [{ batchSize: 1, statefulDataset: 0 }, TypeError, /statefulDataset/],
     [{ batchSize: 1, capacity: 9 }, TypeError, /no option "capacity"/],
-  ])("refuses %j", (options, kind, says) => {
+  ])("rejects %j", (options, kind, says) => {
     expectError(
       errorOf(() => new TFUniformReplayBuffer(spec, options as never)),
       kind,

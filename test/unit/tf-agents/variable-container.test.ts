@@ -14,7 +14,7 @@ const refusal = (promise: Promise<unknown>): Promise<Error> =>
     (error) => error as Error,
   );
 
-test("what was pushed last is pulled, nested as it was, as columns", async () => {
+test("pull returns the latest push as columns in the same nest", async () => {
   const replay = replayOf();
   const container = new ReverbVariableContainer(replay);
   await container.push(nest(1));
@@ -27,7 +27,7 @@ test("what was pushed last is pulled, nested as it was, as columns", async () =>
   expect([TRAIN_STEP_KEY, POLICY_KEY]).toEqual(Object.keys(spec).reverse());
 });
 
-test("pushes arrive in the order of the calls, and values are copied by the call", async () => {
+test("pushes apply in the order of the calls", async () => {
   const container = new ReverbVariableContainer(replayOf());
   const values = nest(1);
   const pushes = [container.push(values)];
@@ -39,7 +39,7 @@ test("pushes arrive in the order of the calls, and values are copied by the call
   expect([...policy_variables[0].data]).toEqual([9, 9, 9, 9, 9, 9]);
 });
 
-test("update assigns in place, and what was pulled before stays as it was", async () => {
+test("update assigns in place, and earlier pulled values do not change", async () => {
   const container = new ReverbVariableContainer(replayOf());
   await container.push(nest(1));
   const before = await container.pull();
@@ -60,7 +60,7 @@ test("update assigns in place, and what was pulled before stays as it was", asyn
   expect([...(await container.pull()).policy_variables[0].data]).toEqual([5, 6, 7, 8, 9, 10]);
 });
 
-test("update awaits what assign returns, one after the other, and arrays follow", async () => {
+test("update awaits each assign call in order, and then fills arrays", async () => {
   const container = new ReverbVariableContainer(new Replay({ spec: { a: f32(1), b: f32(1), c: f32(1), d: f32(1) }, tables: { variables: { maxSize: 1 } } }));
   await container.push({ a: [1], b: [2], c: [3], d: [4] });
   const log: unknown[] = [];
@@ -103,7 +103,7 @@ test("update awaits what assign returns, one after the other, and arrays follow"
   expect([log, d.data[0]]).toEqual([[], 4]);
 });
 
-test("texts are variables as well", async () => {
+test("variables may be text", async () => {
   const client = LocalClient.of({
     spec: { name: text({ maxBytes: 10 }), names: { ...text({ maxBytes: 10 }), shape: [2] as const } },
     tables: [{ name: "variables", maxSize: 1 }],
@@ -116,14 +116,14 @@ test("texts are variables as well", async () => {
 });
 
 describe("an actor that starts before the first push", () => {
-  test("waits for it", async () => {
+  test("waits for the push", async () => {
     const container = new ReverbVariableContainer(replayOf());
     const pulls = [container.pull(), container.pull()];
     await container.push(nest(3));
     expect((await Promise.all(pulls)).map(({ train_step }) => train_step.data[0])).toEqual([3n, 3n]);
   });
 
-  test("gives up after a timeout, or by a signal, and waits no longer", async () => {
+  test("stops waiting after a timeout or a signal", async () => {
     const container = new ReverbVariableContainer(replayOf());
     expectError(await refusal(container.pull({ timeoutMs: 0 })), "TIMEOUT", /^timed out after 0 ms: no variables arrived from table variables$/);
     const reason = new Error("enough");
@@ -136,7 +136,7 @@ describe("an actor that starts before the first push", () => {
     expect((await container.pull()).train_step.data[0]).toBe(1n);
   });
 
-  test("draws nothing any more after it has given up", async () => {
+  test("draws nothing after its wait has ended", async () => {
     const client = new LocalClient(replayOf());
     const container = new ReverbVariableContainer(client);
     await refusal(container.pull({ timeoutMs: 0 }));
@@ -145,8 +145,8 @@ describe("an actor that starts before the first push", () => {
   });
 });
 
-describe("refuses", () => {
-  test("tables that are not there, or not of size 1", () => {
+describe("rejects", () => {
+  test("tables that do not exist or do not have maxSize 1", () => {
     const replay = new Replay({ spec, tables: { variables: { maxSize: 2 }, once: { maxSize: 1 } } });
     const make = (tableNames?: readonly string[]) => () => new ReverbVariableContainer(replay, tableNames && { tableNames });
     expect(make(["nowhere"])).toThrow(/^each of tableNames must .*variables, once.*got "nowhere"$/);
@@ -158,7 +158,7 @@ describe("refuses", () => {
     expect(make([])).toThrow(/^tableNames must .*at least one/);
   });
 
-  test("a table that is not the container's", async () => {
+  test("a table that does not belong to the container", async () => {
     const container = new ReverbVariableContainer(new Replay({ spec, tables: { variables: { maxSize: 1 }, other: { maxSize: 1 } } }));
     for (const call of ["push", "update"] as const)
       expectError(
@@ -210,7 +210,7 @@ describe("refuses", () => {
     await container.push(nest(1));
   });
 
-  test("what the signature takes, and the Replay's spec does not", async () => {
+  test("values that fit the signature but not the spec of the Replay", async () => {
     const tables = [
       new Table({ name: "w", maxSize: 1, signature: { w: { dtype: "f32", shape: [null, 2] } } }),
       new Table({ name: "name", maxSize: 1, signature: { name: { dtype: "string", shape: null } } }),
@@ -232,7 +232,7 @@ describe("refuses", () => {
       /got a column of Float32Array and shape \[6\]$/,
     ],
     [[], /^variables must be/],
-  ])("variables of another structure, dtype or shape, and assigns none: %#", async (variables, message) => {
+  ])("variables of another structure, dtype or shape, and assigns nothing: %#", async (variables, message) => {
     const container = new ReverbVariableContainer(replayOf());
     await container.push(nest(4));
     expectError(await refusal(container.update(variables)), "SPEC_MISMATCH", message);
@@ -241,7 +241,7 @@ describe("refuses", () => {
     if (first instanceof Float32Array) expect([...first]).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
-  test("an item that push has not made", async () => {
+  test("an item that push did not create", async () => {
     const client = LocalClient.of({ spec: { x: f32() }, tables: [{ name: "variables", maxSize: 1 }] });
     const writer = client.trajectoryWriter({ numKeepAliveRefs: 2 });
     for (const x of [1, 2]) writer.append({ x });
@@ -251,7 +251,7 @@ describe("refuses", () => {
   });
 });
 
-test("several tables have parts of the Replay's spec, by their signatures", async () => {
+test("several tables store parts of the spec according to their signatures", async () => {
   const tables = [
     new Table({ name: "steps", maxSize: 1, sampler: fifo(), signature: { train_step: { dtype: "i64", shape: [] } } }),
     new Table({

@@ -17,7 +17,7 @@ async function drained(replay: ReturnType<typeof replayOf>, pending: () => boole
   throw new Error(`still waiting after ${found}`);
 }
 
-test("a call waits for room, and those after it stand in line", async () => {
+test("a call waits for room, and later calls wait in order", async () => {
   const replay = replayOf({ t: QUEUE });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 2, padEndOfEpisodes: true, tileEndOfEpisodes: true });
   expect([step(0), step(1), step(2)].map((one) => observer(one))).toEqual([undefined, undefined, undefined]);
@@ -37,7 +37,7 @@ test("a call waits for room, and those after it stand in line", async () => {
   expect(observer(step(11))).toBeUndefined();
 });
 
-test("a step that waits is copied", async () => {
+test("a waiting step is copied", async () => {
   const replay = replayOf({ t: QUEUE });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 1 });
   observer(step(0));
@@ -56,7 +56,7 @@ test("a step that waits is copied", async () => {
   expect(seen).toEqual([0, 1, 2]);
 });
 
-test("an episode waits for room as well", async () => {
+test("an episode also waits for room", async () => {
   const replay = replayOf({ t: QUEUE });
   const observer = new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 9 });
   const results = [...episode(1), ...episode(1, 10), ...episode(1, 20), ...episode(1, 30)].map((one) => observer(one));
@@ -67,7 +67,7 @@ test("an episode waits for room as well", async () => {
   expect(await drained(replay, () => open > 0)).toEqual(["0 1", "10 11", "20 21", "30 31"]);
 });
 
-test("a call that is refused in line rejects, and the next one goes on", async () => {
+test("an invalid call in the queue rejects, and the next call continues", async () => {
   const replay = replayOf({ t: QUEUE });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 1 });
   observer(step(0));
@@ -82,7 +82,7 @@ test("a call that is refused in line rejects, and the next one goes on", async (
   expect((await settled).map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
 });
 
-test("closing while calls wait rejects them", async () => {
+test("close rejects waiting calls with CLOSED", async () => {
   const replay = replayOf({ t: QUEUE });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 1 });
   for (let n = 0; n < 2; n++) observer(step(n));
@@ -93,7 +93,7 @@ test("closing while calls wait rejects them", async () => {
   expect(await settled).toBe("CLOSED");
 });
 
-test("a table that takes nothing that waits refuses at once, for ever", () => {
+test("a table with maxPending 0 throws immediately", () => {
   const replay = replayOf({ t: { ...QUEUE, maxPending: 0 } });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 1 });
   observer(step(0));
@@ -101,7 +101,7 @@ test("a table that takes nothing that waits refuses at once, for ever", () => {
   expect(observer.cachedSteps).toBe(1);
 });
 
-test("what waits when an observer is closed is not in the next episode", async () => {
+test("steps that wait when an observer is closed are not in the next episode", async () => {
   const replay = replayOf({ t: QUEUE });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 2 });
   const before = [0, 1, 2, 3, 4, 5].map((n) => observer(step(n)));
@@ -115,7 +115,7 @@ test("what waits when an observer is closed is not in the next episode", async (
   expect(await codes).toEqual(["CLOSED", "CLOSED", "CLOSED"]);
 });
 
-test("flush takes a time-out and a signal while calls wait, and nobody has to await it", async () => {
+test("flush accepts a timeout and a signal while calls wait, and need not be awaited", async () => {
   const replay = replayOf({ t: QUEUE });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 1 });
   for (let n = 0; n < 4; n++) observer(step(n));
@@ -126,7 +126,7 @@ test("flush takes a time-out and a signal while calls wait, and nobody has to aw
   await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-test("a drive's signal ends a wait for room", async () => {
+test("the signal of a drive ends a wait for room", async () => {
   const replay = replayOf({ t: QUEUE });
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 1 });
   const environment = { reset: () => [0, 0], step: () => ({ observation: [1, 1], reward: 1, terminated: false, truncated: false }) };

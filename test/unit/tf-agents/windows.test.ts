@@ -34,7 +34,7 @@ test.each([
   [-1, 1],
   [65536, 65536],
   [0xffffffff, 0xffffffff],
-])("%i windows of %i steps are more than the draw was made for: nothing is written", (count, width) => {
+])("%i windows of %i steps exceed the draw, and nothing is written", (count, width) => {
   const { windows, core, draw } = scene();
   const before = core.u8.slice();
   expect(core.x.draw_rows(draw, OF_STREAMS, windows.streams.handle, count, width, 0)).toBe(0);
@@ -44,7 +44,7 @@ test.each([
   expect(core.x.streams_draw(windows.streams.handle, draw, count, width, UNIFORM)).toBe(0);
 });
 
-test("as many as there is room for are read; a stream or a start that is not there is empty", () => {
+test("windows that fit are read, and a missing stream or start is empty", () => {
   const { windows, core, draw, column } = scene();
   core.u32.set([1, 2], column(SLOT, 0));
   core.u32.set([0, 0], column(START, 0));
@@ -56,7 +56,7 @@ test("as many as there is room for are read; a stream or a start that is not the
   expect([...core.u32.subarray(column(LENGTH, 0), column(LENGTH, 2))]).toEqual([0, 0]);
 });
 
-test("a width below 0 is refused before anything is prepared", () => {
+test("a negative width is rejected", () => {
   const { windows } = scene();
   expectError(
     errorOf(() => windows.read([0], [0], -1, "stacked")),
@@ -66,7 +66,7 @@ test("a width below 0 is refused before anything is prepared", () => {
   );
 });
 
-test("no stream grows to more than memory has", () => {
+test("a stream that exceeds memory throws OUT_OF_MEMORY", () => {
   const engine = engineOf(new Replay({ spec: { v: f32() }, tables: {} }));
   const streams = new StreamSet(engine, { seed: 1, streams: 2 });
   for (const steps of [2 ** 29 + 1, 2 ** 31 + 1, 0xffffffff])
@@ -76,7 +76,7 @@ test("no stream grows to more than memory has", () => {
     );
 });
 
-describe("more than there is", () => {
+describe("requests for more than is stored", () => {
   const spec = { v: f32(100) };
   const never = { beginEpisodeFn: () => false, endEpisodeFn: () => false };
   const max = 0xffffff;
@@ -93,7 +93,7 @@ describe("more than there is", () => {
     [256, 100_000],
     [max, max],
     [undefined, max],
-  ])("%s windows of %i steps are TOO_FEW, whatever room they would need", (sampleBatchSize, numSteps) => {
+  ])("%s windows of %i steps throw TOO_FEW, regardless of their size", (sampleBatchSize, numSteps) => {
     for (const buffer of buffers(3)) {
       for (const timeStacked of [true, false])
         expectError(
@@ -105,7 +105,7 @@ describe("more than there is", () => {
     }
   });
 
-  test("windows of too many bytes are OUT_OF_MEMORY", () => {
+  test("windows of too many bytes throw OUT_OF_MEMORY", () => {
     for (const buffer of buffers(1000))
       expectError(
         errorOf(() => buffer.getNext({ sampleBatchSize: max, numSteps: 1000 })),

@@ -17,7 +17,7 @@ async function read(from: Parameters<typeof openRlds>[0], options: RldsOptions =
   return { reader, episodes, counted, lengths: episodes.map(({ steps }) => steps.length) };
 }
 
-describe("a reward that is not there", () => {
+describe("a missing reward", () => {
   const FILES = [
     "tfds/cartpole",
     "minari/cartpole/scripted-v0",
@@ -48,7 +48,7 @@ describe("a reward that is not there", () => {
     expect(counted).toEqual(whole.counted);
   });
 
-  it("is 0 in files of ours", async () => {
+  it("is 0 in Parquet and JSON lines from Reprise", async () => {
     const data = await openRlds(dataFolder("tfds/cartpole"), { split: "train[:2]" });
     const [parquet, jsonl] = [memorySink(), memorySink()];
     await writeParquet(data, parquet);
@@ -60,7 +60,7 @@ describe("a reward that is not there", () => {
     }
   });
 
-  it("does not make one step of an episode of JSON lines", async () => {
+  it("does not turn an episode of JSON lines into one step", async () => {
     const columns = { observations: [[1], [2], [3]], actions: [0, 1], terminated: true };
     const { episodes } = await read(lines(columns, columns));
     expect(episodes.map(({ steps }) => Array.from(steps, ({ observation, action }) => [observation[0], action]))).toEqual(
@@ -82,14 +82,14 @@ describe("a reward that is not there", () => {
     expect(lengths).toEqual([3]);
   });
 
-  it("is an error where only some rows have none", async () => {
+  it("is an error if only some rows lack it", async () => {
     const step = (more: object) => ({ observation: [1], action: 0, done: false, ...more });
     expectError(await errorFrom(read(lines(step({}), step({ reward: 1 })))), "SPEC_MISMATCH", /reward/);
   });
 });
 
-describe("a discount that is not there", () => {
-  it("is 1 in TFDS, and 0 from the step that led to a terminal one", async () => {
+describe("a missing discount", () => {
+  it("is 1 in TFDS, but 0 for final steps and terminating actions", async () => {
     const whole = await read(dataFolder("tfds/cartpole"));
     const { reader, episodes } = await read(dataFolder("tfds/cartpole"), { without: ["discount"] });
     expect(reader.stepSpec).toMatchObject({ discount: { dtype: "f32", shape: [] } });
@@ -102,10 +102,10 @@ describe("a discount that is not there", () => {
   });
 });
 
-describe("timeouts that are not there", () => {
+describe("missing timeouts", () => {
   const file = dataFolder("extra/d4rl/no_timeouts.hdf5");
 
-  it("episodes of D4RL end where the environment ended them, and the last one with the data", async () => {
+  it("D4RL episodes end at terminals, and the last episode ends with the data", async () => {
     const { reader, episodes, lengths } = await read(file);
     const last = episodes.map(({ steps, final_step }) => [final_step, steps.at(steps.length - 1).is_last, steps.at(steps.length - 1).is_terminal]);
     // Only row 8 is terminal.

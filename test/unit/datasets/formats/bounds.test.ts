@@ -18,8 +18,8 @@ import { archive, npyHeader } from "./npz/npz-archive.ts";
 const folder = mkdtempSync(join(tmpdir(), "reprise-bounds-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe("an archive of NumPy's", () => {
-  it("with a shape of digits that end otherwise is refused at once", async () => {
+describe("a NumPy archive", () => {
+  it("is rejected if a shape has many digits and an invalid end", async () => {
     const bytes = archive({ name: "a.npy", header: `{'descr': '<f4', 'fortran_order': False, 'shape': (${"1".repeat(28)}x), }`, elements: 0 });
     await expect(openNpz(new Blob([bytes]))).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("an invalid header") });
   });
@@ -31,7 +31,7 @@ describe("an archive of NumPy's", () => {
     archive(...names.map((name) => ({ name: `${name}.npy`, header: npyHeader("|b1", `(${ROWS},)`), elements: ROWS })));
   const NAMES = ["observation", "action", "reward", "is_first", "is_last", "is_terminal"];
 
-  it.runIf(whole)("never takes more memory than maxBytes, whatever it inflates to", () => {
+  it.runIf(whole)("stays within the memory limit while it is inflated", () => {
     const path = join(folder, "flags.npz");
     writeFileSync(path, flagged(...NAMES));
     const program = `
@@ -48,7 +48,7 @@ describe("an archive of NumPy's", () => {
     expect(megabytes).toBeLessThan(300);
   });
 
-  it("is refused where its flags, its texts or its floats of 16 bits would be too much beside what it inflates to", async () => {
+  it("is rejected if flags, texts, f16 values or lengths would exceed maxBytes in memory", async () => {
     const bytes = flagged(...NAMES);
     await expect(openNpz(new Blob([bytes]), { maxBytes: 6 * ROWS + 1000 })).rejects.toMatchObject({
       code: "CORRUPT",
@@ -74,14 +74,14 @@ describe("an archive of NumPy's", () => {
     expect((await openNpz(new Blob([lengths]), { maxBytes: 20_000_000 })).episodes).toBe(1_000_000);
   });
 
-  it.runIf(whole)("hears its signal while it is inflated", async () => {
+  it.runIf(whole)("stops inflating when the signal aborts", async () => {
     const abort = new AbortController();
     setTimeout(() => abort.abort(new Error("enough")));
     await expect(openNpz(new Blob([flagged(...NAMES)]), { signal: abort.signal })).rejects.toThrow("enough");
   });
 });
 
-describe("more leaves than a step can have are refused before anything is made of each", () => {
+describe("more leaves than a step can have are rejected early", () => {
   const told = { name: "RldsError", code: "UNSUPPORTED", message: expect.stringMatching(/has \d+ leaves, but a step can have at most 4096/) };
   const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true };
   const wide = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i]));
@@ -90,21 +90,21 @@ describe("more leaves than a step can have are refused before anything is made o
     ["fields", { ...step, observation: wide }],
     ["a list whose last element is of another kind", { ...step, observation: [...new Array(5000).fill(0), true] }],
     ["metadata", { ...step, info: wide }],
-  ])("of JSON lines: %s", async (_, value) => {
+  ])("in JSON lines: %s", async (_, value) => {
     await expect(openJsonl(new Blob([JSON.stringify(value)]))).rejects.toMatchObject(told);
   });
 
-  it("of a spec in JSON lines", async () => {
+  it("in a spec of JSON lines", async () => {
     const stepSpec = { observation: Object.fromEntries(Object.keys(wide).map((name) => [name, { dtype: "f32", shape: [] }])) };
     await expect(openJsonl(new Blob([JSON.stringify({ rlds: 1, stepSpec, metadataSpec: {} })]))).rejects.toMatchObject(told);
   });
 
-  it("of NumPy's archives", async () => {
+  it("in NumPy archives", async () => {
     const many = Array.from({ length: 5000 }, (_, i) => ({ name: `info/k${i}.npy`, header: npyHeader("|u1", "(2,)"), elements: 2 }));
     await expect(openNpz(new Blob([archive(...many)]))).rejects.toMatchObject(told);
   });
 
-  it("of TFDS", async () => {
+  it("in TFDS", async () => {
     const feature = { pythonClassName: "x.Tensor", tensor: { shape: {}, dtype: "float32", encoding: "none" } };
     const features = { pythonClassName: "x.FeaturesDict", featuresDict: { features: Object.fromEntries(Object.keys(wide).map((name) => [name, feature])) } };
     const files = new Map([
@@ -115,7 +115,7 @@ describe("more leaves than a step can have are refused before anything is made o
   });
 });
 
-it.each(["jsonl", "parquet"] as const)("a shape of a hundred million lists without an element is not written, list by list: %s", async (format) => {
+it.each(["jsonl", "parquet"] as const)("writing a shape with millions of empty lists is rejected: %s", async (format) => {
   const stepSpec = {
     ...Object.fromEntries(["action", "reward", "discount"].map((name) => [name, { dtype: "f32", shape: [] }])),
     ...Object.fromEntries(["is_first", "is_last", "is_terminal"].map((name) => [name, { dtype: "bool", shape: [] }])),
@@ -146,14 +146,14 @@ function jpeg(side: number, scans: number, bytesOfScan: number): Uint8Array {
 it.each([
   ["more blocks than bits", jpeg(12_000, 100, 280)],
   ["more scans over many blocks than its bytes can say", jpeg(1600, 60, 280)],
-])("a JPEG with %s is refused before it is decoded", async (_, bytes) => {
+])("a JPEG with %s is rejected before it is decoded", async (_, bytes) => {
   const decode = await imageDecoder();
   expect(() => decode(bytes, { type: "u8", channels: 1 }, 2 ** 30)).toThrow(/the JPEG has only \d+ bytes for \d+ × \d+ pixels in \d+ scans/);
 });
 
-describe("what is no file", () => {
+describe("paths that are not files", () => {
   const pipe = join(folder, "pipe.jsonl");
-  it.runIf(process.platform !== "win32")("is refused: a pipe, as a path, below a folder and as its metadata", async () => {
+  it.runIf(process.platform !== "win32")("are rejected: pipes and devices, even as a metadata file", async () => {
     execFileSync("mkfifo", [pipe]);
     await expect(openRlds(pipe)).rejects.toMatchObject({ name: "RldsError", code: "NOT_FOUND", message: expect.stringContaining("a pipe") });
     const dataset = mkdtempSync(join(folder, "tfds-"));
@@ -163,14 +163,14 @@ describe("what is no file", () => {
   });
 });
 
-describe("JSON that nests 100,000 deep is no JSON", () => {
+describe("JSON nested 100,000 levels deep is rejected", () => {
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
   const objects = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
   const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true };
   const lines = (...all: readonly string[]) => new Blob([all.join("\n")]);
   const wrong = { name: "RldsError", code: "CORRUPT", message: expect.stringContaining("is nested more than 256 levels deep") };
 
-  it.each([deep, objects])("of lines", async (value) => {
+  it.each([deep, objects])("in JSON lines", async (value) => {
     for (const field of ["observation", "episode", "is_last", "info", "rlds"])
       await expect(openJsonl(lines(`{"${field}": ${value}}`))).rejects.toMatchObject(wrong);
     const first = JSON.stringify(step);
@@ -178,7 +178,7 @@ describe("JSON that nests 100,000 deep is no JSON", () => {
     await expect(all(later)).rejects.toMatchObject({ ...wrong, message: expect.stringMatching(/^line 2 .*nested more than/) });
   });
 
-  it("of a dataset's description, also in a text within it", async () => {
+  it("in the description of a dataset, even in a text inside it", async () => {
     const files = (info: string, features: string) =>
       new Map(
         [

@@ -42,7 +42,7 @@ function damaged(name: string, from: string): string[] {
 }
 
 describe.each(Object.entries(OPENERS))("%s", (_, opener) => {
-  it.each(Object.entries(FILES))("closes a damaged %s", async (name, from) => {
+  it.each(Object.entries(FILES))("closes a damaged %s after the error", async (name, from) => {
     let tried = 0;
     for (const path of damaged(name, from)) {
       const error = await (opener as typeof openRlds)(path).then(

@@ -169,7 +169,7 @@ const rounded = (facts: readonly EpisodeFacts[]) => facts.map((one) => ({ ...one
 
 // Only a subset of the pairs is tested: each source with one target, and each target with at least one source.
 describe.each(Object.entries(SOURCES).map(([name, source], k) => [name, source, k] as const))("%s", (_, { open, facts }, k) => {
-  test.each(each(Object.keys(TARGETS).length, Object.keys(TARGETS), k))("as %s keeps actions, rewards, returns and ends", async (target) => {
+  test.each(each(Object.keys(TARGETS).length, Object.keys(TARGETS), k))("written as %s keeps actions, rewards, returns and ends", async (target) => {
     const source = await open();
     const before = await factsOf(source);
     if (facts !== undefined) expect(before).toEqual(facts);
@@ -181,7 +181,7 @@ describe.each(Object.entries(SOURCES).map(([name, source], k) => [name, source, 
   });
 });
 
-test("files of ours keep both kinds apart, others have one kind", async () => {
+test("table formats keep both kinds of final step, and other formats use one kind", async () => {
   const kindsOf = async (reader: RldsReader<unknown>) => {
     const kinds: unknown[] = [];
     for await (const { final_step } of reader) kinds.push(final_step);
@@ -193,7 +193,7 @@ test("files of ours keep both kinds apart, others have one kind", async () => {
   for (const format of ["lerobot", "lerobot 2.1"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "transition"));
 });
 
-test("a final observation that nobody saw is the last one again, and they are counted", async () => {
+test("TFDS and Minari repeat a missing final observation and count it", async () => {
   const missing = KINDS.filter(({ final }) => !final).length;
   for (const format of ["tfds", "minari"]) {
     const files = memorySink();
@@ -212,7 +212,7 @@ test("a final observation that nobody saw is the last one again, and they are co
     expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
 });
 
-test("steps that come one by one end as steps that are at hand", async () => {
+test("streamed steps end like steps in an array", async () => {
   const streamed = Object.assign(
     KINDS.map((kind, k) => {
       const { steps, ...metadata } = episodeOf(kind, k);

@@ -43,14 +43,14 @@ async function summary(reader: RldsReader<unknown>) {
 }
 
 describe("a directory of reprise/storage", () => {
-  it.each(["tfds/cartpole", "minari/cartpole/scripted-v0", "extra/lerobot_v3", "d4rl"])("has %s as the system's folder has it", async (name) => {
+  it.each(["tfds/cartpole", "minari/cartpole/scripted-v0", "extra/lerobot_v3", "d4rl"])("returns the same episodes of %s as the folder on disk", async (name) => {
     const from = memory({ files: filesOf(dataFolder(name)) });
     const expected = await summary(await openRlds(dataFolder(name)));
     expect(await summary(await openRlds(from))).toEqual(expected);
     expect(await summary(await openRlds(foreign(from)))).toEqual(expected);
   });
 
-  it("that is empty, or of something else, is refused by name", async () => {
+  it("is rejected if it is empty, unreadable or has no dataset", async () => {
     for (const open of [openRlds, openReplay, openRecording] as readonly ((from: Source) => Promise<unknown>)[])
       await expect(open(memory())).rejects.toMatchObject({ name: "RldsError", code: expect.stringMatching(/UNSUPPORTED|NOT_FOUND|EMPTY/) });
     await expect(openRlds(memory({ files: [["a.txt", new Uint8Array(3)]] }))).rejects.toMatchObject({ code: "UNSUPPORTED" });
@@ -60,7 +60,7 @@ describe("a directory of reprise/storage", () => {
     await expect(openRlds(bomb)).rejects.toMatchObject({ code: "CORRUPT" });
   });
 
-  it("has a journal, also while its owner goes on", async () => {
+  it("is read as a journal, even while its owner appends", async () => {
     const dir = memory();
     const replay = await Replay.open({ dir, spec: { observation: f32(2), action: i32(), reward: f32() }, tables: { memory: { maxSize: 100 } }, logger: null });
     const writer = replay.writer({ items: [{ table: "memory", nStep: 1 }] });
@@ -83,7 +83,7 @@ describe("a directory of reprise/storage", () => {
     replay.dispose();
   });
 
-  it("has a recording, which openRlds finds by itself", async () => {
+  it("is read as a recording, also by openRlds", async () => {
     const dir = memory();
     const recorder = await openRecorder({ dir, fps: 10, spec: { observation: f32(2), action: i32() } });
     recorder.step({ observation: [1, 2], action: 3 });

@@ -19,7 +19,7 @@ const column = (path: string, dtype: "f32" | "bool", values: ArrayLike<number>) 
     },
   });
 
-it("the episodes before damaged flags are read", async () => {
+it("flatEpisodes returns the episodes before damaged flags", async () => {
   const values = Float32Array.from({ length: ROWS }, (_, i) => i);
   const terminals = Uint8Array.from({ length: ROWS }, (_, i) => Number(i % 5000 === 4999));
   const [observation, action, reward] = ["observation", "action", "reward"].map((name) => column(name, "f32", values)) as [Column, Column, Column];

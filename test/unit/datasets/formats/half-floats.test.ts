@@ -103,7 +103,7 @@ async function columnsIn(reader: RldsReader<unknown>): Promise<unknown[]> {
 }
 
 describe.each(FORMS)("%s", (name, a, b, write) => {
-  test(`f16 is ${a}, bf16 is ${b}, and numbers are those that were written`, async () => {
+  test(`f16 is ${a}, bf16 is ${b}, and numbers equal the written ones`, async () => {
     const reader = await (await write())();
     expect(reader.stepSpec).toMatchObject({
       observation: { a: { dtype: a, shape: [3] }, b: { dtype: b, shape: [2, 2] }, c: { dtype: a } },
@@ -121,7 +121,7 @@ describe.each(FORMS)("%s", (name, a, b, write) => {
     }
   });
 
-  test("a number that is none of the halves is rounded, and one that would become infinite is refused", async () => {
+  test("a number that would become infinite as f16 is rejected", async () => {
     const files = memorySink();
     const bad = { ...steps[1], observation: { ...steps[1]?.observation, c: 65520 } };
     const rlds = Object.assign([{ steps: [steps[0], bad, steps[N - 1]] }], { stepSpec: SPEC, metadataSpec: {} }) as unknown as RldsDataset<unknown>;
@@ -133,7 +133,7 @@ describe.each(FORMS)("%s", (name, a, b, write) => {
   });
 });
 
-test("a recording has two bytes for each, and is read as what was recorded", async () => {
+test("a recording returns half floats unchanged and rejects numbers that are too large", async () => {
   const dir = memory();
   const spec = { observation: SPEC.observation, action: SPEC.action };
   const recorder = await open({ dir, spec, fps: 10 });
@@ -156,7 +156,7 @@ test("a recording has two bytes for each, and is read as what was recorded", asy
   expect(found.map(({ observation, action }) => ({ observation, action }))).toEqual(steps.map(({ observation, action }) => ({ observation, action })));
 });
 
-test("episodes that are pushed into a Replay of half floats are read back from its snapshot", async () => {
+test("episodes pushed into a Replay of half floats are read back from its snapshot", async () => {
   const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 50 } }, logger: null });
   await pushEpisodes(dataset() as never, replay.writer({ items: [{ table: "t", length: 1 }] }) as never);
   const reader = await openReplay(new Blob([new Uint8Array(bytesOf(replay))]));

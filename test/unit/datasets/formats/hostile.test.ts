@@ -20,7 +20,7 @@ import { dataFolder, fileBytes } from "../rlds/data.ts";
 /** The factor for the number of mutants. `REPRISE_MUTANTS=10 npm run test:all -- hostile` tests ten times as many. */
 const TIMES = Number(process.env.REPRISE_MUTANTS ?? scaled(10) / 10);
 
-describe("mutants", () => {
+describe("damaged files", () => {
   const kinds: readonly (readonly [string, number, number, readonly string[]])[] = [
     ["HDF5", 80, 4, ["d4rl/next.hdf5", "d4rl/whole.hdf5", "d4rl/odd.hdf5", "minari/walk/nested-v0/data/main_data.hdf5"]],
     ["HDF5 of robots", 60, 7, ["../wild/hdf5_robots/maniskill_nested.h5", "../wild/hdf5_robots/isaaclab.hdf5", "../wild/hdf5_robots/aloha/episode_0.hdf5"]],
@@ -29,7 +29,7 @@ describe("mutants", () => {
     ["NPZ of others", 600, 8, ["../wild/starts.npz", "../wild/imitation.npz", "../wild/scalar_meta.npz"]],
     ["JSON arrays", 500, 9, ["../wild/array.json"]],
   ];
-  it.each(some(kinds, 2))("of %s", (_, mutants, seed, files) => {
+  it.each(some(kinds, 2))("of %s read or throw an RldsError, within limits of time and memory", (_, mutants, seed, files) => {
     const args = [
       join(root, "test/unit/datasets/formats/hostile.mjs"),
       String(mutants * TIMES),
@@ -46,7 +46,7 @@ describe("mutants", () => {
     expect(maxMegabytes).toBeLessThan(1000);
   });
 
-  it("of NumPy's headers and elements, which no checksum guards", async () => {
+  it("with invalid NumPy headers or elements read or throw an RldsError that names the file", async () => {
     const random = new TestRandom(1);
     const file = bytesFile("nested.npz", fileBytes(dataFolder("extra/npz/nested.npz")));
     const counts = { read: 0, refused: 0 };
@@ -77,8 +77,8 @@ describe("mutants", () => {
   });
 });
 
-describe("HDF5's library", () => {
-  it("is loaded anew once a file broke it, also under a dataset that is open", async () => {
+describe("the HDF5 library", () => {
+  it("is loaded again after a trap, even while a dataset is open", async () => {
     const folder = dataFolder("minari/cartpole/scripted-v0");
     const reader = await openMinari(folder);
     const lengths: number[] = [];
@@ -92,7 +92,7 @@ describe("HDF5's library", () => {
     await Promise.all([reader.close(), again.close()]);
   });
 
-  it("never sees a heap in which it would go around for ever", async () => {
+  it("rejects a heap that would cause an endless loop", async () => {
     const bytes = fileBytes(dataFolder("extra/minari/walk/nested-v0/data/main_data.hdf5"));
     const text = new TextDecoder("latin1").decode(bytes);
     const heaps = [...text.matchAll(/GCOL/g)].map(({ index }) => index);
@@ -108,7 +108,7 @@ describe("HDF5's library", () => {
     await reader.close();
   });
 
-  it("is said to be missing where it is not installed, and so is zarrita", () => {
+  it("is named in the error if it is not installed, like zarrita", () => {
     const folder = mkdtempSync(join(tmpdir(), "reprise-no-h5wasm-"));
     for (const name of readdirSync(join(root, "dist"))) if (name.endsWith(".js")) copyFileSync(join(root, "dist", name), join(folder, name));
     cpSync(join(root, "dist/chunks"), join(folder, "chunks"), { recursive: true });

@@ -21,21 +21,21 @@ test.each([
   [4, undefined],
   [3, "Adam7"],
   [1, "Adam7"],
-] as const)("%i channels, interlaced %s", (channels, interlace) => {
+] as const)("PNG with %i channels and interlacing %s is decoded", (channels, interlace) => {
   const data = values(7 * 5 * channels);
   const bytes = encode({ width: 7, height: 5, data, channels, depth: 8 }, { interlace });
   expect(imageHead(bytes)).toEqual({ format: "png", width: 7, height: 5, channels, depth: 8 });
   expect(decode(bytes, { type: "u8", channels }, ROOM)).toEqual(data);
 });
 
-test("16 bits", () => {
+test("PNG with 16 bits is decoded as u16 and rejected as u8", () => {
   const data = Uint16Array.from({ length: 6 }, (_, i) => i * 12_345);
   const bytes = encode({ width: 3, height: 2, data, channels: 1, depth: 16 });
   expect(decode(bytes, { type: "u16", channels: 1 }, ROOM)).toEqual(data);
   expect(() => decode(bytes, { type: "u8", channels: 1 }, ROOM)).toThrow(/16 bits per channel, but the feature is u8/);
 });
 
-test("channels come and go as TensorFlow has it: grey becomes colour, alpha is let go or full", () => {
+test("as in TensorFlow, grey expands to colour, and alpha is dropped or opaque", () => {
   const grey = encode({ width: 2, height: 1, data: Uint8Array.of(5, 9), channels: 1, depth: 8 });
   expect(Array.from(decode(grey, { type: "u8", channels: 3 }, ROOM))).toEqual([5, 5, 5, 9, 9, 9]);
   expect(Array.from(decode(grey, { type: "u8", channels: 4 }, ROOM))).toEqual([5, 5, 5, 255, 9, 9, 9, 255]);
@@ -57,7 +57,7 @@ function chunk(type: string, bytes: Uint8Array): Uint8Array {
 const SIGNATURE = Uint8Array.of(137, 80, 78, 71, 13, 10, 26, 10);
 const END = chunk("IEND", new Uint8Array(0));
 
-test("a palette of 4 bits, and chunks that say nothing of the pixels", () => {
+test("a palette of 4 bits is decoded, and unrelated chunks are not decompressed", () => {
   const head = chunk("IHDR", Uint8Array.of(0, 0, 0, 3, 0, 0, 0, 2, 4, 3, 0, 0, 0));
   const palette = chunk("PLTE", Uint8Array.of(255, 0, 0, 0, 255, 0, 0, 0, 255));
   // No decoder may decompress this iCCP chunk, because it would take 64 MB.
@@ -69,7 +69,7 @@ test("a palette of 4 bits, and chunks that say nothing of the pixels", () => {
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24);
 });
 
-test.runIf(whole)("pixels that come to more than the head says are refused before they are kept", () => {
+test.runIf(whole)("pixel data larger than the size in the header is rejected early", () => {
   const head = chunk("IHDR", Uint8Array.of(0, 0, 0, 4, 0, 0, 0, 4, 8, 2, 0, 0, 0));
   const bomb = chunk("IDAT", deflateSync(new Uint8Array(2 ** 26)));
   expect(() => decode(joined([SIGNATURE, head, bomb, END]), { type: "u8", channels: 3 }, ROOM)).toThrow(/decompresses to more than/);
@@ -81,11 +81,11 @@ test.each([
   ["a PNG without a head", joined([SIGNATURE, END, END, END]), /does not begin with an IHDR header/],
   ["a JPEG without a frame", Uint8Array.of(0xff, 0xd8, 0xff, 0xd9), /no frame/],
   ["an image without pixels", joined([SIGNATURE, chunk("IHDR", Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 4, 8, 2, 0, 0, 0)), END]), /0 × 4/],
-])("%s is refused", (_, bytes, message) => {
+])("%s is rejected", (_, bytes, message) => {
   expect(() => decode(bytes, { type: "u8", channels: 3 }, ROOM)).toThrow(message);
 });
 
-test("JPEG is as libjpeg has it, whatever its chroma's subsampling: at most 3 levels beside, 0.4 in the mean", () => {
+test("JPEG pixels differ from libjpeg by at most 3 levels, and by 0.4 on average", () => {
   const files = unzipSync(fileBytes(dataFolder("wild/jpeg.npz")));
   const names = Object.keys(files).filter((name) => name.endsWith(".jpg.npy"));
   expect(names).toHaveLength(102);

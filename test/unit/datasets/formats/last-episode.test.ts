@@ -72,15 +72,15 @@ const TRUNCATED = [true, false];
 const OPEN = [false, false];
 
 describe.each(Object.entries(FORMATS))("%s", (name, fileOf) => {
-  it("with terminals alone the end of the data cuts the last episode, since nothing could say that it was cut", async () => {
+  it("with only terminals, the end of the data truncates the last episode", async () => {
     expect(await endsOf(await fileOf({ terminals: END }))).toEqual([TERMINATED, TRUNCATED]);
   });
 
-  it("with timeouts as well the last episode has no end", async () => {
+  it("with terminals and timeouts, the last episode has no end", async () => {
     expect(await endsOf(await fileOf({ terminals: END, timeouts: NONE }))).toEqual([TERMINATED, OPEN]);
   });
 
-  it.skipIf(name === "rows.hdf5")("with dones, which mark every end, the last episode has no end", async () => {
+  it.skipIf(name === "rows.hdf5")("with dones, the last episode has no end", async () => {
     expect(await endsOf(await fileOf({ dones: END }))).toEqual([TERMINATED, OPEN]);
   });
 });

@@ -38,7 +38,7 @@ const SPEC = { observation: leaf("f32", [2]), action: leaf("f32", [2]), reward: 
 const data = () => made(SPEC, [3, 2]) as unknown as RldsDataset<unknown>;
 
 describe.each(WRITERS)("%s", (_, write) => {
-  test("keeps what a dataset says of itself", async () => {
+  test("keeps the values of about", async () => {
     const about = {
       robot: "arm",
       env_spec: '{"id": "A-v0"}',
@@ -60,17 +60,17 @@ describe.each(WRITERS)("%s", (_, write) => {
     expect((await openRlds(again as Source)).about).toMatchObject(own);
   });
 
-  test("refuses options of another type", async () => {
+  test("rejects options of another type", async () => {
     expectError(await errorFrom(write(data(), memorySink(), { about: 1 as never })), TypeError, /^about must be a JSON object/);
     expectError(await errorFrom(write(data(), memorySink(), { strict: "yes" as never })), TypeError, /^strict must be/);
     expectError(await errorFrom(write(data(), memorySink(), { strict: true, about: [] as never })), TypeError, /^about must be/);
   });
 
-  test("writes with strict what it can hold whole", async () => {
+  test("reports no losses with strict for data that the format can represent", async () => {
     expect((await write(data(), memorySink(), { strict: true })).losses).toEqual([]);
   });
 
-  test("lists films that it does not copy, and refuses them with strict", async () => {
+  test("lists films that are not copied as losses, and rejects them with strict", async () => {
     const filmed = {
       ...(SPEC as object),
       observation: { state: leaf("f32", [2]), top: { path: leaf("string"), timestamp: leaf("f64") } },
@@ -116,7 +116,7 @@ describe("groups without leaves", () => {
     ["csv", writeCsv],
   ];
 
-  test.each(all)("are kept or listed by %s", async (format, write) => {
+  test.each(all)("are kept or listed as losses by %s", async (format, write) => {
     const files = memorySink();
     const { losses } = await write(grouped(), files, {});
     const { stepSpec, metadataSpec } = await openRlds(files as Source);
@@ -131,7 +131,7 @@ describe("groups without leaves", () => {
     }
   });
 
-  test("Minari has none in an array, where it would change the place of others", async () => {
+  test("are rejected by Minari in arrays, where other elements would move", async () => {
     const listed = { ...(own as object), observation: [{}, leaf("f32", [2])] } as unknown as StepSpec;
     const error = await errorFrom(writeMinari(made(listed, [2]) as unknown as RldsDataset<unknown>, memorySink(), { id: "a-v0" }));
     expectError(error, "UNSUPPORTED", /^observation\/0 has no leaves/);
@@ -162,7 +162,7 @@ describe("films", () => {
     ...more,
   });
 
-  test("are copied once, from any time on", async () => {
+  test("are copied once, and may start at any timestamp", async () => {
     const files = memorySink();
     const { losses } = await writeLeRobot(filmed(["b.mp4", 3.1], ["b.mp4", 3.2]), files, { fps: 10, films: films() });
     expect(losses).toEqual([{ what: "statistics of observation.top", reason: "the source does not have them for each episode" }]);
@@ -181,13 +181,13 @@ describe("films", () => {
     ["a name that leads out of the folder", filmed(["a.mp4", 0]), films({}, "../../top"), "UNSUPPORTED", /must be a valid folder name/],
     ["a name with a slash", filmed(["a.mp4", 0]), films({}, "a/b"), "UNSUPPORTED", /must be a valid folder name/],
     ["no films at all", filmed(["a.mp4", 0]), 7 as never, TypeError, /^films must be/],
-  ] as const)("are refused: %s", async (_, steps, given, code, message) => {
+  ] as const)("are rejected: %s", async (_, steps, given, code, message) => {
     const files = memorySink();
     expectError(await errorFrom(writeLeRobot(steps, files, { fps: 10, films: given })), code as never, message);
     expect(files.size).toBe(0);
   });
 
-  test("leave nothing where one cannot be read", async () => {
+  test("leave no files if one film cannot be read", async () => {
     const files = memorySink();
     const open = async (): Promise<never> => {
       throw new Error("it is gone");

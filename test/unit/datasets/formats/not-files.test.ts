@@ -36,7 +36,7 @@ async function countIn(path: string): Promise<number> {
 }
 
 describe("TFRecordObserver", () => {
-  it("writes through links, also one that leads to nothing yet, as TensorFlow does", async () => {
+  it("writes through links, even a dangling one, as TensorFlow does", async () => {
     for (const ending of ["", ".spec"]) symlinkSync(at(`elsewhere${ending}`), at(`link${ending}`));
     for (const count of [1000, 3]) {
       await record(at("link"), count);
@@ -45,7 +45,7 @@ describe("TFRecordObserver", () => {
     }
   });
 
-  it("empties the file that is there, which keeps its other names and its rights", async () => {
+  it("truncates an existing file, which keeps its inode and hard links", async () => {
     await record(at("first"), 1000);
     for (const ending of ["", ".spec"]) linkSync(at(`first${ending}`), at(`second${ending}`));
     const { ino } = statSync(at("first"));
@@ -57,7 +57,7 @@ describe("TFRecordObserver", () => {
   it.each([
     ["", ".spec"],
     [".spec", ""],
-  ])("refuses a pipe at the path with %j at its end, and a link to it, and changes nothing", async (piped, other) => {
+  ])("rejects a pipe with the suffix %j and a link to it, and changes nothing", async (piped, other) => {
     const base = `piped${piped}`;
     const pipe = pipeAt(`${base}${piped}`);
     writeFileSync(at(`${base}${other}`), "kept");
@@ -77,8 +77,8 @@ describe("TFRecordObserver", () => {
   });
 });
 
-describe("writers that replace a file once the new one is whole", () => {
-  it("refuse a pipe also with overwrite, and leave nothing behind", async () => {
+describe("writers that replace a file after the new one is complete", () => {
+  it("reject a pipe even with overwrite, and leave it intact", async () => {
     const files = [
       [pipeAt("steps.jsonl"), (path: string) => writeJsonl(everything(), path, { overwrite: true })],
       [pipeAt("steps.npz"), (path: string) => writeNpz(everything(), path, { overwrite: true })],
@@ -96,7 +96,7 @@ describe("writers that replace a file once the new one is whole", () => {
     expect(isPipe(path)).toBe(true);
   });
 
-  it("put a new file in the place of a link, and leave what it leads to", async () => {
+  it("replace a link with a new file, and leave its target unchanged", async () => {
     writeFileSync(at("target.jsonl"), "kept");
     symlinkSync(at("target.jsonl"), at("linked.jsonl"));
     await writeJsonl(everything(), at("linked.jsonl"), { overwrite: true });
@@ -104,7 +104,7 @@ describe("writers that replace a file once the new one is whole", () => {
     expect(readFileSync(at("target.jsonl"), "utf8")).toBe("kept");
   });
 
-  it("as save of reprise/pfrl does", async () => {
+  it("include save of reprise/pfrl, which rejects a pipe", async () => {
     const pipe = pipeAt("buffer.rpr");
     const buffer = new ReplayBuffer(10);
     buffer.append({ state: [1], action: 0, reward: 1, nextState: [2], isStateTerminal: false });

@@ -16,8 +16,8 @@ const fresh = () => mkdtempSync(join(root, "d-"));
 describe.each<[string, () => Sink]>([
   ["a folder of the system", fresh],
   ["a Map", () => new Map<string, Uint8Array>()],
-])("into %s", (_, make) => {
-  it("two splits at once: who is told that it is written finds it there, and the other is told that somebody writes", async () => {
+])("writers into %s", (_, make) => {
+  it("one of two concurrent writers finishes, and the other gets an IO error", async () => {
     for (let round = 0; round < 12; round++) {
       const to = make();
       const both = await Promise.allSettled(["train", "test"].map((split) => writeTfds(everything(), to, { name: "made", split })));
@@ -35,14 +35,14 @@ describe.each<[string, () => Sink]>([
     }
   });
 
-  it("single files of other names do not meet", async () => {
+  it("single files with different names do not conflict", async () => {
     const to = make();
     const path = (name: string) => (typeof to === "string" ? join(to, name) : to);
     await Promise.all([writeJsonl(everything(), path("a.jsonl")), typeof to === "string" ? writeParquet(everything(), path("b.parquet")) : undefined]);
   });
 });
 
-it("what a writer that was killed has left is in nobody's way", async () => {
+it("files of a killed writer are removed, and the error names a lock from another host", async () => {
   const to = fresh();
   const folder = join(to, "made", "1.0.0");
   mkdirSync(folder, { recursive: true });
@@ -62,7 +62,7 @@ it("what a writer that was killed has left is in nobody's way", async () => {
   expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
 });
 
-it("no link is followed that somebody has planted where a file will be made", async () => {
+it("links planted at the names of new files are not followed", async () => {
   const to = fresh();
   const victim = join(fresh(), "mine.txt");
   writeFileSync(victim, "mine");
@@ -71,7 +71,7 @@ it("no link is followed that somebody has planted where a file will be made", as
   expect(readFileSync(victim, "utf8")).toBe("mine");
 });
 
-it("a write that fails leaves no folder that was made for it", async () => {
+it("a failed write leaves no folder that it created", async () => {
   const to = join(root, "none");
   await expect(writeTfds([], to, { name: "made" })).rejects.toMatchObject({ code: "EMPTY" });
   expect(readdirSync(root)).not.toContain("none");

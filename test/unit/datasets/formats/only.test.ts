@@ -159,8 +159,8 @@ describe("only keeps the ends of episodes and their metadata", () => {
   });
 });
 
-describe("final_step of rows", () => {
-  it.each(["CSV", "a step per line", "an episode per line", "columns per line"])("is neither left out nor renamed in %s", async (format) => {
+describe("final_step in rows", () => {
+  it.each(["CSV", "a step per line", "an episode per line", "columns per line"])("cannot be omitted or renamed in %s", async (format) => {
     const from = await (WRITTEN[format] as () => Promise<Source>)();
     const rule =
       /must be column names other than final_step, which states the kind of last steps, got "final_step"\. Set finalStep or --final-step to override it/;
@@ -170,7 +170,7 @@ describe("final_step of rows", () => {
     expect(episodes.map(({ final_step }) => final_step)).toEqual(["transition", "transition", "transition"]);
   });
 
-  it("of another meaning is a column as any other", async () => {
+  it("is an ordinary column if it has another meaning", async () => {
     const rows = (name: string) =>
       lines(...[0, 1, 2].map((i) => ({ observation: [i], action: i, reward: 1, is_first: i === 0, is_last: i === 2, is_terminal: false, [name]: i === 2 })));
     const { episodes } = await read(rows("final_step"), { rename: { final_step: "ending" } });

@@ -151,7 +151,7 @@ async function expectLogged(reader: RldsReader, log: readonly Logged[], replay: 
   for (const told of seen.values()) expect(new Set(told.map(({ step }) => step)).size).toBe(told.length);
 }
 
-describe("what a Replay holds is what was written", () => {
+describe("openReplay returns the steps that were written", () => {
   const tables = {
     whole: { one: { maxSize: 1000, remover: fifo() } },
     recent: { one: { maxSize: 60, remover: fifo() } },
@@ -176,7 +176,7 @@ describe("what a Replay holds is what was written", () => {
         }
       });
     }
-    it(`${kind}, items by hand`, async () => {
+    it(`${kind}, manually created items`, async () => {
       for (let seed = 10; seed < 10 + SEEDS; seed++) {
         const { replay, log } = world(seed, made as never, [], true);
         await expectLogged(await openReplay(bytesOf(replay)), log, replay, true);
@@ -189,7 +189,7 @@ describe("the golden files", () => {
   const ids = async (reader: RldsReader<unknown>) =>
     (await all(reader)).map(({ steps }) => steps.map((step) => (step as { observation: { wide: Uint8Array } }).observation.wide[0]));
 
-  it("the journal and the snapshot hold the same episodes", async () => {
+  it("the journal and the snapshot contain the same episodes", async () => {
     const journal = await openRlds(join(GOLDEN, "journal"));
     const snapshot = await openRlds(join(GOLDEN, "snapshot.rpr"));
     expect([journal.format, snapshot.format, journal.steps, snapshot.steps]).toEqual(["journal", "snapshot", 36, 36]);
@@ -213,7 +213,7 @@ describe("the golden files", () => {
     await journal.close();
   });
 
-  it("from whatever a journal may be given as", async () => {
+  it("the journal and the snapshot open from every kind of source", async () => {
     const expected = JSON.stringify(await ids(await openReplay(join(GOLDEN, "journal"))));
     const names = readdirSync(join(GOLDEN, "journal"));
     const files = new Map(names.map((name) => [name, new Uint8Array(readFileSync(join(GOLDEN, "journal", name)))]));
@@ -234,7 +234,7 @@ describe("the golden files", () => {
     for (const from of [new Blob([snapshot]), `${server.url}/snapshot.rpr`] as const) expect((await openRlds(from)).steps).toBe(36);
   });
 
-  it("nothing in the folder changes, and no lock is left", async () => {
+  it("reading does not change the folder and leaves no lock", async () => {
     const copy = join(FOLDER, "golden");
     cpSync(join(GOLDEN, "journal"), copy, { recursive: true });
     const state = () => readdirSync(copy).map((name) => [name, statSync(join(copy, name)).mtimeMs, readFileSync(join(copy, name)).toString("base64")]);
@@ -248,7 +248,7 @@ describe("the golden files", () => {
 });
 
 describe("a journal that is being written", () => {
-  it("is read as it was when it was opened, and its owner goes on", async () => {
+  it("is read as it was when it was opened, while its owner continues", async () => {
     const dir = join(FOLDER, "live");
     const tables = { memory: { maxSize: 1000 } };
     const replay = await Replay.open({ dir, spec: { observation: i32(), action: i32(), reward: f32() }, tables, durability: "always", logger: null });
@@ -270,12 +270,12 @@ describe("a journal that is being written", () => {
   });
 });
 
-describe("steps as RLDS has them", () => {
+describe("steps in the form of RLDS", () => {
   it.each([
     ["transition", {}, {}],
     ["observation", {}, { final: { observation: 9, action: 0 } }],
     ["unknown", { is_last: bool() }, {}],
-  ] as const)("the last step says what it holds: %s", async (final_step, flags, end) => {
+  ] as const)("final_step states the kind of the last step: %s", async (final_step, flags, end) => {
     const replay = new Replay({ spec: { observation: f32(), action: f32(), ...flags }, tables: { memory: { maxSize: 10 } }, logger: null });
     const writer = replay.writer({ items: [{ table: "memory", length: 1 }] });
     for (const last of [false, true]) writer.append({ observation: 1, action: 2, ...("is_last" in flags && { is_last: last }) } as never);
@@ -284,7 +284,7 @@ describe("steps as RLDS has them", () => {
     replay.dispose();
   });
 
-  it("what was pushed is what comes out: flags, discounts, rewards, final observations", async () => {
+  it("pushed flags, discounts, rewards and final observations are restored", async () => {
     const source = await openTfds(join(root, "test/data/tfds/cartpole"));
     const replay = new Replay({ spec: await createTransitionSpec(source), tables: { memory: { maxSize: 10_000 } }, logger: null });
     const writer = replay.writer({ items: [{ table: "memory", nStep: 1 }] });
@@ -317,7 +317,7 @@ describe("steps as RLDS has them", () => {
     await expectSameColumns(await openParquet(files), reader as never);
   });
 
-  it("TF-Agents' trajectories are the episodes that they came of", async () => {
+  it("trajectories of TF-Agents become the original episodes", async () => {
     const source = await openTfds(join(root, "test/data/tfds/cartpole"));
     const replay = new Replay({ spec: await createTrajectoryDataSpec(source), tables: { memory: { maxSize: 10_000 } }, logger: null });
     await pushRldsToReverb(source, new ReverbAddTrajectoryObserver(replay as never, { tableName: "memory", sequenceLength: 2 }));
@@ -332,7 +332,7 @@ describe("steps as RLDS has them", () => {
     expect((await inspectRlds(reader)).faultyEpisodes).toBe(0);
   });
 
-  it("other names, and none", async () => {
+  it("custom names, a spec of one leaf and the option transition are supported", async () => {
     const made = (spec: object, transition?: object) => {
       const replay = new Replay({ spec, tables: { memory: { maxSize: 10 } }, logger: null, ...(transition && { transition }) } as never) as Replay;
       const writer = replay.writer({ items: [{ table: "memory", length: 1 }] });
@@ -367,7 +367,7 @@ describe("steps as RLDS has them", () => {
     expectError(await errorFrom(openReplay(bytesOf(later.replay), { transition: { observation: "x" } })), "NOT_FOUND", /transition.observation/);
   });
 
-  it("frames that are shared, at the limit of memory", async () => {
+  it("shared frames are restored at the memory limit", async () => {
     const maxBytes = 1 << 20;
     const replay = new Replay({
       spec: { observation: shared("f", u8(16, 16), 4), action: i32() },
@@ -388,8 +388,8 @@ describe("steps as RLDS has them", () => {
   });
 });
 
-describe("what is none", () => {
-  it("is refused by a sentence", async () => {
+describe("damaged and invalid sources", () => {
+  it("are rejected with an error that names the cause", async () => {
     expectError(await errorFrom(openReplay(join(root, "test/data/tfds"))), "NOT_FOUND", /the folder has no journal: the file 00000001.rpr is missing/);
     expectError(await errorFrom(openReplay(join(FOLDER, "nowhere"))), "NOT_FOUND", /no such file or folder/);
     expectError(await errorFrom(openReplay(new Blob(["REPRISE1"]))), "CORRUPT", /the end is missing/);
@@ -403,7 +403,7 @@ describe("what is none", () => {
     expectError(await errorFrom(openReplay(files, { maxBytes: 1000 })), "UNSUPPORTED", /more than the 1000 bytes that maxBytes allows\. Increase maxBytes/);
   });
 
-  it("rows that lead back into their own item are gone through once", async () => {
+  it("with a cycle of rows in an item return each row once", async () => {
     const replay = new Replay({ spec: { observation: i32(), action: i32() }, tables: { memory: { maxSize: 10 } }, logger: null });
     const writer = replay.writer({ items: [{ table: "memory", length: 4 }] });
     for (let i = 0; i < 4; i++) writer.append({ observation: i, action: i });
@@ -417,7 +417,7 @@ describe("what is none", () => {
     expect(found.flatMap(({ steps }) => steps.map((step) => (step as { observation: number }).observation))).toEqual([0, 1, 2]);
   });
 
-  it("damage is found, byte by byte", async () => {
+  it("with a changed byte throw an RldsError", async () => {
     const bytes = readFileSync(join(GOLDEN, "snapshot.rpr"));
     const random = new TestRandom(3);
     for (let round = 0; round < (whole ? 60 : 15); round++) {

@@ -17,14 +17,14 @@ it.each([
   ["extra/npz/recorded.npz", "npz", 3],
   ["extra/steps.jsonl", "jsonl", 2],
   ["extra/own.jsonl", "jsonl", 3],
-])("%s is %s", async (path, format, episodes) => {
+])("%s is detected as %s", async (path, format, episodes) => {
   const reader = await openRlds(dataFolder(path));
   expect(reader.format).toBe(format);
   expect((await all(reader)).length).toBe(episodes);
   await reader.close();
 });
 
-it("Parquet is found by its beginning, and in a folder", async () => {
+it("Parquet is detected by its first bytes, and in a folder", async () => {
   const files = memorySink();
   const reader = await openRlds(dataFolder("extra/steps.jsonl"));
   await writeParquet(reader, files);
@@ -38,14 +38,14 @@ it("Parquet is found by its beginning, and in a folder", async () => {
   }
 });
 
-it("takes the options of the format that it is, and no other's", async () => {
+it("accepts only the options of the detected format", async () => {
   const reader = await openRlds(dataFolder("extra/d4rl/whole.hdf5"), { finalObservation: "none" });
   expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([7, 13, 13, 27]);
   await reader.close();
   await expect(openRlds(dataFolder("tfds/cartpole"), { finalObservation: "none" })).rejects.toThrow("options");
 });
 
-describe("behind a URL", () => {
+describe("from a URL", () => {
   const served = (base: string) =>
     (async (url: URL | string, { headers }: RequestInit = {}) => {
       const path = new URL(url).pathname.slice(1);
@@ -64,14 +64,14 @@ describe("behind a URL", () => {
     ["tfds/cartpole/1.0.0/", "tfds", 40],
     ["minari/cartpole/scripted-v0/", "minari", 12],
     ["d4rl/half_cheetah.hdf5", "d4rl", 16],
-  ])("%s is %s", async (path, format, episodes) => {
+  ])("%s is detected as %s", async (path, format, episodes) => {
     const reader = await openRlds(`https://data.example/${path}`, { fetch: served(".") });
     expect(reader.format).toBe(format);
     expect((await all(reader)).length).toBe(episodes);
     await reader.close();
   });
 
-  it("what is not there is not found by any name", async () => {
+  it("a missing folder is UNSUPPORTED, and a missing file is NOT_FOUND", async () => {
     await expect(openRlds("https://data.example/nothing/", { fetch: served(".") })).rejects.toMatchObject({
       code: "UNSUPPORTED",
       message: expect.stringContaining("features.json"),
@@ -80,7 +80,7 @@ describe("behind a URL", () => {
   });
 });
 
-describe("what is no dataset", () => {
+describe("sources that are not datasets", () => {
   it.each([
     ["text", new Blob(["hello"]), "first bytes of HDF5"],
     ["nothing", new Blob([]), "first bytes of HDF5"],
@@ -90,13 +90,13 @@ describe("what is no dataset", () => {
     await expect(openRlds(source)).rejects.toMatchObject({ name: "RldsError", code: "UNSUPPORTED", message: expect.stringContaining(message) });
   });
 
-  it("a path where nothing is, a value that is no source", async () => {
+  it("a missing path, and a value that is not a source", async () => {
     await expect(openRlds(dataFolder("nowhere"))).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(openRlds(3 as unknown as string)).rejects.toThrow(/must be/);
   });
 });
 
-describe("what is no dataset by itself is named, with what to open", () => {
+describe("errors that suggest what to open or unpack", () => {
   const text = (content: string) => new Blob([content]);
   const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
   const bytesOf = (content: string) => new TextEncoder().encode(content);
@@ -156,7 +156,7 @@ describe("what is no dataset by itself is named, with what to open", () => {
     });
   });
 
-  it("lines of steps that have such names are read", async () => {
+  it("JSON lines with a field name of metadata are read", async () => {
     const step = { observation: 1, action: 0, reward: 0, done: true, data_format: "hdf5" };
     const reader = await openRlds(text(JSON.stringify(step)));
     expect(reader.format).toBe("jsonl");

@@ -26,10 +26,10 @@ const line = (flags: string) => `{"observation":${values},"action":1,"reward":1,
 const lines = new Blob([`${line('"terminated":false')}\n${line('"terminated":true')}`]);
 const observation = (step: object) => (step as { observation: object }).observation;
 
-describe("of JSON lines", () => {
+describe("inherited names in JSON lines", () => {
   const steps = async (reader: RldsReader) => (await all(reader)).flatMap(({ steps: each }) => [...each]) as object[];
 
-  it("are read, changed and written as they are", async () => {
+  it("are read, changed and written as own properties", async () => {
     const reader = await openJsonl(lines);
     const read = await steps(reader);
     expect(read.length).toBe(3);
@@ -46,7 +46,7 @@ describe("of JSON lines", () => {
   });
 });
 
-it("of columns of Parquet, beside others as well as below them", async () => {
+it("a Parquet column named __proto__ becomes an own property", async () => {
   const own = JSON.parse('{"__proto__":1,"is_first":true,"is_last":true,"is_terminal":true}');
   const stepSpec = JSON.parse(
     '{"__proto__":{"dtype":"f32","shape":[]},"is_first":{"dtype":"bool","shape":[]},"is_last":{"dtype":"bool","shape":[]},"is_terminal":{"dtype":"bool","shape":[]}}',
@@ -59,7 +59,7 @@ it("of columns of Parquet, beside others as well as below them", async () => {
   expect(Object.getOwnPropertyDescriptor(step, "__proto__")?.value).toBe(1);
 });
 
-it("of NumPy's archives, also as groups of arrays", async () => {
+it("inherited names in NumPy archives become own properties, even as groups of arrays", async () => {
   const bytes = archive(
     ...["action", "reward", "is_first", "is_terminal", ...NAMES.flatMap((name) => [`${name}/polluted`, `observation/${name}`])].map((name) => ({
       name: `${name}.npy`,
@@ -74,7 +74,7 @@ it("of NumPy's archives, also as groups of arrays", async () => {
     }
 });
 
-it("a Replay's spec takes them, but for __proto__", () => {
+it("a Replay accepts inherited names in its spec, except __proto__", () => {
   const names = NAMES.filter((name) => name !== "__proto__");
   const leaves = names.map((name) => `"${name}":{"dtype":"f32","shape":[]}`).join(",");
   const replay = new Replay({ spec: JSON.parse(`{"observation":{${leaves}}}`), tables: { t: { maxSize: 4 } } });

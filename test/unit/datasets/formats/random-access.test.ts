@@ -80,7 +80,7 @@ describe("fixtures of real tools", () => {
     await expectRandomAccess(await open());
   });
 
-  it("formats without an index do not pretend to have one", async () => {
+  it("formats without an index have neither startingAt nor lengths", async () => {
     for (const path of ["tfds/cartpole", "extra/steps.jsonl"]) {
       const reader = await openRlds(join(DATA, path));
       expect([reader.startingAt, reader.lengths]).toEqual([undefined, undefined]);
@@ -89,7 +89,7 @@ describe("fixtures of real tools", () => {
   });
 });
 
-describe("Parquet of ours", () => {
+describe("Parquet files of Reprise", () => {
   it.each(some([{ groupRows: 2, compression: "none" as const }, {}, { groupRows: 1 }, { fileBytes: 1, groupRows: 2 }, { fileBytes: 6000 }], 1))(
     "%o",
     async (options) => {
@@ -118,7 +118,7 @@ describe("Parquet of ours", () => {
     expect(file.count - before).toBeLessThanOrEqual(opened);
   });
 
-  it("does not believe a number of episodes that no rows have", async () => {
+  it("rejects a declared number of episodes that the rows do not have", async () => {
     const files = memorySink();
     await writeParquet(everything([2, 2]), files, {});
     const bytes = files.get("part-00000.parquet") as Uint8Array;
@@ -129,7 +129,7 @@ describe("Parquet of ours", () => {
   });
 });
 
-describe("Parquet of others", () => {
+describe("Parquet files of other programs", () => {
   type Columns = { readonly [name: string]: unknown[] };
 
   /** Returns the requested columns for episodes of the given lengths. */
@@ -173,7 +173,7 @@ describe("Parquet of others", () => {
   const below = (n: number) => random.below(n);
 
   const roles = ["episode_index", "episode_id", "is_first", "is_first is_last", "done timeout", ""];
-  it.each(some(roles, 2))("cut by %j", async (role) => {
+  it.each(some(roles, 2))("episodes separated by %j", async (role) => {
     const names = role.split(" ").filter(Boolean);
     for (let round = 0; round < 8; round++) {
       const lengths = Array.from({ length: 1 + below(7) }, () => 1 + below(9));
@@ -192,7 +192,7 @@ describe("Parquet of others", () => {
     }
   });
 
-  it.runIf(whole)("reads the column that says it, and of one episode only its groups", async () => {
+  it.runIf(whole)("reads only the episode column and the row groups of one episode", async () => {
     const lengths = new Array(50).fill(200);
     const columns = rows(lengths, ["episode_index"]);
     for (let i = 0; i < 20; i++)
@@ -210,7 +210,7 @@ describe("Parquet of others", () => {
   });
 });
 
-describe("NPZ that is stored", () => {
+describe("uncompressed NPZ", () => {
   // Smaller files are read in one piece.
   const ROWS = 40_000;
   const lengths = Array.from({ length: 400 }, (_, k) => 60 + (k % 5) * 20);
@@ -233,7 +233,7 @@ describe("NPZ that is stored", () => {
   test.each([
     { by: "lengths", bytes: byLengths, more: 0 },
     { by: "terminals", bytes: flat, more: 1 },
-  ])("by $by: opening and one episode read less than 2 % of it", async ({ bytes, more }) => {
+  ])("with $by: opening and one episode read less than 2 % of the file", async ({ bytes, more }) => {
     const file = counted(bytes, "large.npz");
     const reader = await openNpz(file, { finalObservation: "rlds" });
     expect((await reader.lengths?.())?.slice(0, 3)).toEqual([60 + more, 80 + more, 100 + more]);
@@ -246,7 +246,7 @@ describe("NPZ that is stored", () => {
     await reader.close();
   });
 
-  it("gives what a whole read gives", async () => {
+  it("returns every episode in a full read", async () => {
     const reader = await openNpz(new Blob([byLengths as Uint8Array<ArrayBuffer>]));
     let [k, row] = [0, 0];
     for await (const { steps } of reader) {
@@ -259,7 +259,7 @@ describe("NPZ that is stored", () => {
     expect(k).toBe(lengths.length);
   });
 
-  it("an altered byte is found by who reads all of it", async () => {
+  it("a full read detects a changed byte", async () => {
     const altered = byLengths.slice();
     altered[5_000_000] = (altered[5_000_000] as number) ^ 1;
     const reader = await openNpz(new Blob([altered]));
@@ -275,7 +275,7 @@ describe("NPZ that is stored", () => {
     await reader.close();
   });
 
-  it("an episode of more than maxBytes is refused", async () => {
+  it("an episode larger than maxBytes is rejected", async () => {
     const one = storedArchive({ ...columns, is_terminal: [ends, [ROWS]], lengths: [Int32Array.of(ROWS), [1]] });
     const reader = await openNpz(new Blob([one as Uint8Array<ArrayBuffer>]), { maxBytes: 2 ** 22 });
     expectError(
@@ -290,7 +290,7 @@ describe("NPZ that is stored", () => {
   });
 });
 
-test("a file or folder of one's own storage is a source, and stays open", async () => {
+test("openRlds accepts a file or folder object of the caller and does not close it", async () => {
   const { file } = await sourceOf(join(DATA, "extra/plain.parquet"));
   let closed = 0;
   const own = { ...(file as SourceFile), close: async () => void closed++ };

@@ -98,8 +98,8 @@ describe.each([
     ],
   ],
   ["no item is ever made", { a: { maxSize: 5 } }, []],
-])("where %s", (_, tables, items) => {
-  it.each(some([1, 2], 1))("all steps of all episodes are read, in order, over several runs (seed %i)", async (seed) => {
+])("if %s", (_, tables, items) => {
+  it.each(some([1, 2], 1))("all steps of all episodes are read in order over several runs (seed %i)", async (seed) => {
     const dir = memory();
     const lived = await world(dir, seed, tables, items);
     const { read, reader } = await reading(dir);
@@ -119,7 +119,7 @@ describe.each([
     }
   });
 
-  it("all of them are there after a migration and back, and after further steps between", async () => {
+  it("all steps remain after a migration and back, with further steps in between", async () => {
     const dir = memory();
     await world(dir, 4, tables, items);
     const plainOf = async () => (await reading(dir)).read.map(({ steps, ...rest }) => ({ ...rest, steps: steps.map((step) => JSON.stringify(step)) }));
@@ -151,7 +151,7 @@ describe.each([
   });
 });
 
-it("a migration that would make a file too large is refused, and changes nothing", async () => {
+it("a migration that would make a file too large is rejected and changes nothing", async () => {
   const dir = memory();
   await world(dir, 3, { a: { maxSize: 5 } }, [{ table: "a", length: 2 }]);
   const files = dir.files();
@@ -174,7 +174,7 @@ it("a migration that would make a file too large is refused, and changes nothing
   expect(dir.files()).toEqual(files);
 });
 
-it("steps of a directory that was salvaged are not told twice", async () => {
+it("steps of a salvaged directory are not returned twice", async () => {
   const dir = memory();
   await world(dir, 3, { a: { maxSize: 5 } }, [{ table: "a", length: 2 }]);
   const files = dir.files();
@@ -195,7 +195,7 @@ it("steps of a directory that was salvaged are not told twice", async () => {
   expect((await reading(damaged)).read.flatMap(({ steps }) => steps.map(({ note }) => note))).toEqual(after);
 });
 
-it("blocks are read in their order, also of several lanes", async () => {
+it("blocks are read in order, even with several lanes", async () => {
   const dir = memory();
   const replay = await Replay.open({ dir, spec: { x: f32() }, tables: { a: { maxSize: 12 } }, retain: "all", logger: null });
   const [one, two] = [replay.writer({ items: [{ table: "a", length: 1 }], keep: 2 }), replay.writer({ items: [{ table: "a", length: 2 }], lanes: 2, keep: 2 })];
@@ -215,7 +215,7 @@ it("blocks are read in their order, also of several lanes", async () => {
   expect(found.sort((a, b) => (a[0] as number) - (b[0] as number))).toEqual([from(0, 60), from(200, 40), from(300, 40)]);
 });
 
-it("a journal that gives space back has what its tables have", async () => {
+it('a journal without retain "all" returns only the steps in its tables', async () => {
   const dir = memory();
   const replay = await Replay.open({ dir, spec: { x: f32() }, tables: { a: { maxSize: 3 } }, logger: null });
   const writer = replay.writer({ items: [{ table: "a", length: 1 }], keep: 2 });
@@ -224,7 +224,7 @@ it("a journal that gives space back has what its tables have", async () => {
   expect((await openReplay(dir.files())).steps).toBe(3);
 });
 
-describe("steps that one call both adds and evicts are read back", () => {
+describe("steps that one call both adds and evicts are read", () => {
   const kept = async (options: object, run: (replay: OpenReplay) => void) => {
     const dir = memory();
     const replay = await Replay.open({ dir, spec: { x: f32() }, retain: "all", logger: null, ...options } as never);
@@ -245,7 +245,7 @@ describe("steps that one call both adds and evicts are read back", () => {
     expect(found).toEqual([[x(0, 120).join(), "open"]]);
   });
 
-  it("a block of many episodes, with final steps and without, of which no item is made", async () => {
+  it("a block of many episodes without items, with and without final steps", async () => {
     const found = await kept({ tables }, (replay) => {
       const writer = replay.writer({ items: [], keep: 1 });
       const at = (...steps: number[]) => Array.from({ length: 12 }, (_, i) => Number(steps.includes(i)));
@@ -261,7 +261,7 @@ describe("steps that one call both adds and evicts are read back", () => {
     expect(found).toEqual(ends.sort());
   });
 
-  it("steps of several lanes of which no item is made, and whose episodes end with them", async () => {
+  it("steps of several lanes without items, whose episodes end in the same call", async () => {
     const found = await kept({ tables }, (replay) => {
       const writer = replay.writer({ items: [], keep: 1, lanes: 7 });
       for (let t = 0; t < 5; t++)
@@ -275,7 +275,7 @@ describe("steps that one call both adds and evicts are read back", () => {
     expect(found).toEqual(episodes.sort());
   });
 
-  it("an episode that ends where nothing else holds its steps", async () => {
+  it("an episode that ends when nothing else holds its steps", async () => {
     const found = await kept({ tables }, (replay) => {
       const writer = replay.writer({ items: [], keep: 1 });
       for (const n of x(0, 3)) writer.append({ x: n } as never);

@@ -33,7 +33,7 @@ function copy(path: string): string {
 }
 
 describe("LeRobot", () => {
-  it("with counts that a crash left wrong", async () => {
+  it("wrong counts after a crash are reported, and all episodes are read", async () => {
     const path = dataFolder("wild/lerobot_crash_info");
     expectError(await strict(path), "CORRUPT", /3 episodes.* 5\. Pass salvage: true to read the rest/);
     const { lengths, losses } = await read(path);
@@ -42,7 +42,7 @@ describe("LeRobot", () => {
     expect(losses[0]?.reason).toMatch(/declares 5 episodes.* has 3/);
   });
 
-  it("with a file that is missing, or a pointer", async () => {
+  it("a missing file or a Git LFS pointer loses only its own episodes", async () => {
     const { lengths, losses } = await read(dataFolder("wild/lerobot_lfs_pointer"));
     expect(lengths).toEqual([3, 4]);
     expect(losses.map(({ code }) => code)).toEqual(["CORRUPT", "NOT_FOUND"]);
@@ -55,7 +55,7 @@ describe("LeRobot", () => {
     expect(missing.every(({ code }) => code === "NOT_FOUND")).toBe(true);
   });
 
-  it("without its list of episodes", async () => {
+  it("a truncated list of episodes is reported, and all episodes are read", async () => {
     const folder = copy("wild/lerobot_crash_info");
     truncateSync(join(folder, "meta/episodes/chunk-000/file-000.parquet"), 1000);
     const { lengths, losses } = await read(folder);
@@ -64,7 +64,7 @@ describe("LeRobot", () => {
   });
 });
 
-describe("robots' HDF5", () => {
+describe("HDF5 of robots", () => {
   /** Overwrites 64 bytes of a file at the offset that `bytes` returns. */
   const damage = (file: string, bytes: (whole: Buffer) => number) => {
     const whole = readFileSync(file);
@@ -73,7 +73,7 @@ describe("robots' HDF5", () => {
     writeFileSync(file, whole);
   };
 
-  it.runIf(whole)("an ALOHA file that is cut costs its episode, wherever it is", async () => {
+  it.runIf(whole)("a truncated ALOHA file loses only its own episode", async () => {
     for (const name of ["episode_0.hdf5", "episode_4.hdf5", "episode_10.hdf5"]) {
       const folder = copy("wild/hdf5_robots/aloha");
       const whole = await read(folder, {});
@@ -90,7 +90,7 @@ describe("robots' HDF5", () => {
     }
   });
 
-  it("a demonstration of robomimic that is damaged costs itself", async () => {
+  it("a damaged robomimic demonstration loses only its own episode", async () => {
     const folder = copy("wild/hdf5_robots");
     const file = join(folder, "robomimic.hdf5");
     const whole = await read(file, {});
@@ -106,7 +106,7 @@ describe("robots' HDF5", () => {
 });
 
 describe("TFDS", () => {
-  it("a shard that is cut keeps its whole records; a damaged one costs one", async () => {
+  it("a truncated shard keeps its whole records, and a damaged record is the only loss", async () => {
     const whole = await read(dataFolder("tfds/half_cheetah"), {});
     const folder = copy("tfds/half_cheetah");
     const [shard] = readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -132,7 +132,7 @@ describe("TFDS", () => {
 });
 
 describe("JSON lines", () => {
-  it("whose last line is cut", async () => {
+  it("a truncated last line is reported as a loss", async () => {
     const path = dataFolder("wild/partial.jsonl");
     expectError(await strict(path), "CORRUPT", /line 6 is not JSON.*\. Pass salvage: true to read the rest \(/);
     const { lengths, losses } = await read(path);
@@ -140,7 +140,7 @@ describe("JSON lines", () => {
     expect(losses).toMatchObject([{ code: "CORRUPT", offset: 474 }]);
   });
 
-  it("a line that is lost in the middle cuts its episode, and no other", async () => {
+  it("a damaged line in the middle splits its episode and affects no other", async () => {
     const line = (i: number) => JSON.stringify({ observation: [i], action: 0, reward: 1, done: i % 4 === 3 });
     const lines = Array.from({ length: 12 }, (_, i) => (i === 5 ? '{"observation": [' : line(i)));
     const { lengths, losses } = await read(new Blob([lines.join("\n")]));
@@ -148,7 +148,7 @@ describe("JSON lines", () => {
     expect(losses.length).toBe(1);
   });
 
-  it("of ours: steps up to the lost line, then the next episode", async () => {
+  it("of Reprise: a damaged line loses the rest of its episode", async () => {
     const files = new Map<string, Uint8Array>();
     const data = await openRlds(dataFolder("tfds/cartpole"), { split: "train[:3]" });
     await writeJsonl(data, files as never);
@@ -165,7 +165,7 @@ describe("JSON lines", () => {
 });
 
 describe("Parquet", () => {
-  it("of ours: a part that is damaged costs its episodes", async () => {
+  it("of Reprise: a damaged part is reported, and other parts are read", async () => {
     const files = new Map<string, Uint8Array>();
     const data = await openRlds(dataFolder("tfds/cartpole"));
     await writeParquet(data, files as never, { fileBytes: 1, groupRows: 256 });
@@ -185,7 +185,7 @@ describe("Parquet", () => {
 });
 
 describe("journals", () => {
-  it("give what stands before the damage", async () => {
+  it("return the episodes before the damage", async () => {
     const dir = join(temp, "journal");
     const replay = await Replay.open({
       dir,

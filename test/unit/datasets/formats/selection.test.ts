@@ -34,7 +34,7 @@ describe("every reader", () => {
     ["extra/npz/flags.npz", "", "observation"],
     ["wild/hdf5_robots/robomimic.hdf5", "observation/agentview_image", "observation/robot0_eef_pos"],
     ["golden/journal", "observation/screen", "observation/at"],
-  ])("%s leaves out, keeps and renames columns", async (path, column, observed) => {
+  ])("%s omits, selects and renames columns", async (path, column, observed) => {
     const whole = await episodesOf(dataFolder(path));
     const valueAt = (episodes: typeof whole.episodes, keys: readonly string[]) =>
       keys.reduce<unknown>((at, key) => (at as never)[key], episodes[0]?.steps.at(0));
@@ -66,7 +66,7 @@ describe("every reader", () => {
     );
   });
 
-  it.runIf(whole)("files of ours: Parquet and JSON lines", async () => {
+  it.runIf(whole)("Parquet and JSON lines of Reprise omit and rename columns", async () => {
     const data = await openRlds(dataFolder("tfds/cartpole_pixels"), { split: "train[:2]" });
     const [parquet, lines] = [memorySink(), memorySink()];
     await writeParquet(data, parquet);
@@ -83,15 +83,15 @@ describe("every reader", () => {
   });
 });
 
-it("columns of robots have the names of their group, too", async () => {
+it("columns of robots can also be named with the path in the file", async () => {
   const path = wild("hdf5_robots/robomimic.hdf5");
   const { episodes } = await episodesOf(path, { without: ["obs/agentview_image"], rename: { "obs/robot0_eef_pos": "observation/at" } });
   const whole = await episodesOf(path);
   expect(episodes[0]?.steps.at(1).observation).toEqual({ at: whole.episodes[0]?.steps.at(1).observation.robot0_eef_pos });
 });
 
-describe("a bad column", () => {
-  it("of nulls: the error names it and the options; both help", async () => {
+describe("an unreadable column", () => {
+  it("with nulls: the error suggests without and null, which both work", async () => {
     expectError(await errorFrom(episodesOf(wild("nullstr.parquet"))), "INVALID_DATA", /column x .* without: \["x"\].* null: \{ "x": … \}/);
     expect(names((await episodesOf(wild("nullstr.parquet"), { without: ["x"] })).episodes)).not.toContain("x");
     const { episodes } = await episodesOf(wild("nullstr.parquet"), { null: { x: "-" } });
@@ -99,25 +99,25 @@ describe("a bad column", () => {
     expectError(await errorFrom(episodesOf(wild("nullstr.parquet"), { null: { action: 0.5 } })), RangeError, /null\.action must be .* i64, got 0\.5/);
   });
 
-  it("of nulls in JSON lines", async () => {
+  it("with nulls in JSON lines: the error suggests without and null, which both work", async () => {
     expectError(await errorFrom(episodesOf(wild("nulllater.jsonl"))), "SPEC_MISMATCH", /note .* got null\. Pass without: \["note"\].* null: \{ "note": … \}/);
     expect(names((await episodesOf(wild("nulllater.jsonl"), { without: ["note"] })).episodes)).not.toContain("note");
     const { episodes } = await episodesOf(wild("nulllater.jsonl"), { null: { note: "none" } });
     expect(episodes[0]?.steps.at(1).note).toBe("none");
   });
 
-  it("of an image: a LeRobot dataset opens without it", async () => {
+  it("of images can be omitted from a LeRobot dataset", async () => {
     const { episodes } = await episodesOf(wild("lerobot_depth16"), { without: ["observation.images.top"] });
     expect(Object.keys(episodes[0]?.steps.at(0).observation)).toEqual(["state"]);
   });
 
-  it("of an NPZ: objects that nobody reads", async () => {
+  it("of Python objects does not prevent reading an NPZ", async () => {
     const { episodes } = await episodesOf(wild("obj_info.npz"), { without: ["infos"] }).catch(() => episodesOf(wild("obj_info.npz")));
     expect(episodes.length).toBeGreaterThan(0);
   });
 });
 
-describe("Parquet as people have it", () => {
+describe("Parquet from other tools", () => {
   it.each([
     ["epunsorted.parquet", [0, 2, 4, 6, 8, 10]],
     ["duckdb_list.parquet", [0, 1, 2, 3, 4, 5]],
@@ -135,18 +135,18 @@ describe("Parquet as people have it", () => {
     await reader.close();
   });
 
-  it("a delta of texts reads the texts", async () => {
+  it("delta-encoded texts are decoded", async () => {
     const { episodes } = await episodesOf(wild("dba.parquet"));
     expect(Array.from(episodes[1]?.steps ?? [], ({ task }) => task)).toEqual(new Array(6).fill("pick"));
   });
 
-  it("without rows is EMPTY", async () => {
+  it("a file without rows throws EMPTY", async () => {
     expectError(await errorFrom(episodesOf(wild("zerorows.parquet"))), "EMPTY", /no rows/);
   });
 });
 
-describe("LeRobot as people have it", () => {
-  it("openpi's names are found, and can be given", async () => {
+describe("LeRobot from other tools", () => {
+  it("names of openpi are detected, and can be renamed", async () => {
     const { episodes } = await episodesOf(wild("lerobot_openpi"));
     expect(Object.keys(episodes[0]?.steps.at(0).observation).sort()).toEqual(["image", "state"]);
     expect(episodes[0]?.steps.at(0).action.length).toBe(7);
@@ -157,20 +157,20 @@ describe("LeRobot as people have it", () => {
     expect(named[0]?.steps.at(2).observation.state).toEqual(episodes[0]?.steps.at(2).observation.state);
   });
 
-  it("a depth of 16 bits is u16", async () => {
+  it("a depth image of 16 bits is read as u16", async () => {
     const { reader, episodes } = await episodesOf(wild("lerobot_depth16"));
     expect((reader.stepSpec as never as { observation: { images: { top: unknown } } }).observation.images.top).toEqual({ dtype: "u16", shape: [16, 24, 1] });
     const top: Uint16Array = episodes[0]?.steps.at(0).observation.images.top;
     expect(Math.max(...top)).toBeGreaterThan(255);
   });
 
-  it("a pointer of Git LFS says what it is", async () => {
+  it("a Git LFS pointer is named in the error", async () => {
     expectError(await errorFrom(episodesOf(wild("lerobot_lfs_pointer"))), "CORRUPT", /Git LFS pointer to 5662 bytes.*git lfs pull/);
   });
 });
 
 describe("journals", () => {
-  it.each(["all", "capacity"] as const)("do not read what is left out (retain %s)", async (retain) => {
+  it.each(["all", "capacity"] as const)("do not read omitted columns (retain %s)", async (retain) => {
     const dir = memory();
     const spec = { observation: { screen: u8(32, 32), stack: shared("frames", u8(16, 16), 2), at: f32(2) }, action: i32(), reward: f32(), terminated: bool() };
     const replay = await Replay.open({ dir, spec, tables: { t: { maxSize: 100 } }, retain, durability: "manual" });

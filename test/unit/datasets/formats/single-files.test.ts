@@ -33,7 +33,7 @@ const WRITERS = [
 ] as const;
 
 describe.each(WRITERS)("%s", (ending, name, write) => {
-  test("a folder gets its file, a path is the file, and what is there stays without overwrite", async () => {
+  test("writes a named file into a folder, or to a path, and keeps existing files without `overwrite`", async () => {
     const options: WriteOptions = {};
     expect((await write(data(), folder, options)).files).toEqual([name]);
     const path = join(folder, `a.${ending}`);
@@ -46,7 +46,7 @@ describe.each(WRITERS)("%s", (ending, name, write) => {
     expect(readdirSync(folder).sort()).toEqual([`a.${ending}`, name].sort());
   });
 
-  test("a write that fails leaves the old file, and nothing of its own", async () => {
+  test("a failed or aborted write keeps the old file and leaves no temporary file", async () => {
     const path = join(folder, `a.${ending}`);
     writeFileSync(path, "old");
     const error = new Error("the source is gone");
@@ -61,7 +61,7 @@ describe.each(WRITERS)("%s", (ending, name, write) => {
     expect(readdirSync(folder)).toEqual([`a.${ending}`]);
   });
 
-  test("options are checked before anything is read or written", async () => {
+  test("checks its options before it reads or writes", async () => {
     let asked = false;
     const source = {
       stepSpec,
@@ -79,7 +79,7 @@ describe.each(WRITERS)("%s", (ending, name, write) => {
     await expect(write([] as never, memorySink())).rejects.toMatchObject({ code: "EMPTY" });
   });
 
-  test("progress is told after each episode", async () => {
+  test("reports progress after each episode", async () => {
     const told: (readonly [number, number])[] = [];
     await write(data([2, 3, 4]), memorySink(), { onProgress: ({ episodes, steps }) => told.push([episodes, steps]) });
     expect(told).toEqual([

@@ -61,8 +61,8 @@ class FakeFolder {
   }
 }
 
-describe.each([true, false])("a folder of a page whose files can be moved: %s", (canMove) => {
-  it("gets what a Map gets", async () => {
+describe.each([true, false])("a folder handle of a web page (files can be moved: %s)", (canMove) => {
+  it("receives the same files as a Map", async () => {
     const [folder, map] = [new FakeFolder("root", canMove), new Map<string, Uint8Array>()];
     for (const to of [folder as unknown as Sink, map]) await writeTfds(everything(), to, { name: "made", shards: 2 });
     expect([...folder.flat()].sort()).toEqual([...map].sort());
@@ -72,7 +72,7 @@ describe.each([true, false])("a folder of a page whose files can be moved: %s", 
     expect(await all(await openTfds(folder.flat()))).toHaveLength(1);
   });
 
-  it("keeps nothing of a write that fails", async () => {
+  it("keeps no files after a failed write", async () => {
     const folder = new FakeFolder("root", canMove);
     const data = everything();
     (data[3]?.steps as unknown[])[1] = {};
@@ -82,14 +82,14 @@ describe.each([true, false])("a folder of a page whose files can be moved: %s", 
   });
 });
 
-it("what a broken write left behind is no dataset, and in nobody's way", async () => {
+it("a leftover temporary file of a failed write is replaced and not read as data", async () => {
   const files = new Map([[".incomplete-0", new Uint8Array(9)]]);
   await writeParquet(everything(), files);
   expect([...files.keys()]).toEqual(["part-00000.parquet"]);
   expect(await all(await openParquet(files))).toHaveLength(4);
 });
 
-it("says which package is missing", async () => {
+it("the error names the missing package", async () => {
   for (const name of ["hyparquet", "hyparquet-writer", "hyparquet-compressors"]) {
     vi.doMock(name, () => {
       throw new Error("not found");

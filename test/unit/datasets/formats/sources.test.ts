@@ -52,7 +52,7 @@ function handle(files: ReadonlyMap<string, Uint8Array>, prefix = "", name = "roo
   return made as unknown as FileSystemDirectoryHandle;
 }
 
-describe("a dataset is the same", () => {
+describe("openTfds reads the same dataset", () => {
   const expected = foundIn0(DATA + NAME);
   async function foundIn0(from: Source) {
     return foundIn(await openTfds(from));
@@ -72,7 +72,7 @@ describe("a dataset is the same", () => {
   test.each([
     ["with ranges", true, true],
     ["without ranges", false, false],
-  ])("behind a server %s", async (_, ranges) => {
+  ])("from a server %s", async (_, ranges) => {
     await using server = await fileServer(DATA, ranges);
     expect(await foundIn0(`${server.url}/${NAME}`)).toEqual(await expected);
     expect(await foundIn0(new URL(`${server.url}/${NAME}/`))).toEqual(await expected);
@@ -83,7 +83,7 @@ describe("a dataset is the same", () => {
   });
 });
 
-test("the newest version is taken, by numbers", async () => {
+test("openTfds opens the newest version by numeric order, and requires a single dataset", async () => {
   const versions = ["0.9.0", "0.10.0", "0.2.0"].flatMap((version) => {
     return [...FILES].map(([path, bytes]) => {
       const named = path.endsWith("dataset_info.json") ? new TextEncoder().encode(new TextDecoder().decode(bytes).replace('"1.0.0"', `"${version}"`)) : bytes;
@@ -99,8 +99,8 @@ test("the newest version is taken, by numbers", async () => {
   await expect(openTfds(new Map([["a/features.json", new Uint8Array(2)]]))).rejects.toMatchObject({ code: "NOT_FOUND", file: "the Map" });
 });
 
-describe("what is not there", () => {
-  test("a path, a file of a folder, a file alone", async () => {
+describe("missing and invalid sources", () => {
+  test("reports a missing path or file, and rejects a single file", async () => {
     await expect(openTfds(join(TEMPORARY, "nothing"))).rejects.toMatchObject({ code: "NOT_FOUND", file: join(TEMPORARY, "nothing") });
     const { folder } = await sourceOf(DATA);
     await expect(folder?.open("half_cheetah/none")).rejects.toMatchObject({ code: "NOT_FOUND" });
@@ -109,7 +109,7 @@ describe("what is not there", () => {
     await expect(openTfds(new Blob([]))).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 
-  test("a shard", async () => {
+  test("reports a missing shard by its path", async () => {
     const files = new Map([...FILES].filter(([path]) => path !== SHARD));
     const failure = await foundIn(await openTfds(files)).catch((error) => error);
     expect(failure).toMatchObject({ code: "NOT_FOUND", file: `the Map/${SHARD}` });
@@ -117,12 +117,12 @@ describe("what is not there", () => {
     expect(failed).toMatchObject({ code: "NOT_FOUND", file: SHARD });
   });
 
-  test.each([null, undefined, 7, {}, [1], [{}]])("%j is no source", async (from) => {
+  test.each([null, undefined, 7, {}, [1], [{}]])("rejects %j as a source", async (from) => {
     await expect(sourceOf(from as never)).rejects.toThrow(/must be|is required/);
   });
 });
 
-test("no path leads outside", async () => {
+test("rejects paths and links that lead outside the folder", async () => {
   const { folder } = await sourceOf(DATA);
   for (const path of ["../tfds.ts", "/etc/passwd", "a/../../b", "a\\b", "C:/b", "a//b", "", ".", "a\0b"]) {
     await expect(folder?.open(path)).rejects.toMatchObject({ code: "CORRUPT", file: expect.any(String) });
@@ -142,7 +142,7 @@ describe("a server", () => {
     [410, "NOT_FOUND"],
     [403, "IO"],
     [500, "IO"],
-  ])("that answers %i is %s", async (status, code) => {
+  ])("status %i throws %s", async (status, code) => {
     await using server = await fileServer(DATA, true, (_, response) => {
       response.writeHead(status).end("no");
       return true;
@@ -154,7 +154,7 @@ describe("a server", () => {
     });
   });
 
-  test("that is not there", async () => {
+  test("throws IO if the server is down", async () => {
     const server = await fileServer(DATA, true);
     await server[Symbol.asyncDispose]();
     await expect(openTfds(`${server.url}/${NAME}`)).rejects.toMatchObject({ code: "IO", file: server.url + INFO });
@@ -163,7 +163,7 @@ describe("a server", () => {
   test.each([
     ["another range", "bytes 1-100/200"],
     ["more than there is", "bytes 0-100/50"],
-  ])("that sends %s", async (_, range) => {
+  ])("throws IO if the server sends %s", async (_, range) => {
     await using server = await fileServer(DATA, true, (_, response) => {
       response.writeHead(206, { "Content-Range": range }).end(new Uint8Array(100));
       return true;
@@ -171,7 +171,7 @@ describe("a server", () => {
     await expect(openTfds(`${server.url}/${NAME}`)).rejects.toMatchObject({ code: "IO" });
   });
 
-  test("that sends fewer bytes than it says, or hangs up", async () => {
+  test("throws IO if the response ends early", async () => {
     await using short = await fileServer(DATA, true, (_, response) => {
       response.writeHead(206, { "Content-Range": "bytes 0-262143/365036" }).end(new Uint8Array(100));
       return true;
@@ -188,7 +188,7 @@ describe("a server", () => {
     });
   });
 
-  test("without ranges, a file larger than maxBytes is refused before it is all there", async () => {
+  test("without ranges, rejects a file larger than maxBytes before the download ends", async () => {
     let sent = 0;
     await using server = await fileServer(DATA, false, (request, response) => {
       if (!request.url?.includes("tfrecord")) return false;
@@ -208,7 +208,7 @@ describe("a server", () => {
     expect(sent).toBeLessThan(2 ** 25);
   });
 
-  test("is asked with the fetch that is given", async () => {
+  test("requests use the `fetch` option", async () => {
     await using server = await fileServer(DATA, true);
     const asked: string[] = [];
     const own: typeof fetch = (url, init) => {
@@ -219,13 +219,13 @@ describe("a server", () => {
     expect(asked).toEqual([server.url + INFO, `${server.url}/${NAME}/features.json`]);
   });
 
-  test("that never answers ends with the signal", async () => {
+  test("the signal ends a request that gets no response", async () => {
     await using server = await fileServer(DATA, true, () => true);
     const failure = await openTfds(`${server.url}/${NAME}`, { signal: AbortSignal.timeout(50) }).catch((error) => error);
     expect(failure.name).toBe("TimeoutError");
   });
 
-  test("whose page cannot see Content-Range is asked for the whole file", async () => {
+  test("without a readable Content-Range, the whole file is requested", async () => {
     await using server = await fileServer(DATA, true, (request, response) => {
       if (request.headers.range === undefined) return false;
       response.writeHead(206).end(new Uint8Array(10));
@@ -235,7 +235,7 @@ describe("a server", () => {
   });
 });
 
-test("every file is closed again: at the end, when the consumer breaks off, and after an error", async () => {
+test("files are closed at the end, after an early break, and after an error", async () => {
   let open = 0;
   const original = fs.open;
   (fs as { open: unknown }).open = async (...args: Parameters<typeof fs.open>) => {
@@ -264,7 +264,7 @@ test("every file is closed again: at the end, when the consumer breaks off, and 
   }
 });
 
-test("an aborted reader ends, and a closed one does not begin", async () => {
+test("an aborted reader rejects, and a closed reader throws CLOSED", async () => {
   const controller = new AbortController();
   const iterator = (await openTfds(FILES, { signal: controller.signal }))[Symbol.asyncIterator]();
   await iterator.next();

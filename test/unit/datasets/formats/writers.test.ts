@@ -40,14 +40,14 @@ async function lines(rlds: RldsDataset<unknown>) {
 
 const reread = (files: Map<string, Uint8Array>) => openJsonl<{ readonly a: unknown }>(new Blob([files.get("steps.jsonl") as Uint8Array<ArrayBuffer>]));
 
-it("takes what a canvas gives, and typed arrays in arrays", async () => {
+it("accepts clamped arrays, and arrays of typed arrays", async () => {
   expect((await lines(of([{ a: Uint8ClampedArray.of(1, 255) }])))[2]).toEqual({ step: { a: [1, 255] } });
   const [{ stepSpec }, , step] = await lines(of([{ a: [Float32Array.of(1), Float32Array.of(2), Float32Array.of(3)] }]));
   expect(stepSpec).toEqual({ a: { dtype: "f32", shape: [3, 1] } });
   expect(step).toEqual({ step: { a: [[1], [2], [3]] } });
 });
 
-it("refuses a part of a step that is called as a method of every object", async () => {
+it("rejects a step key with the name of an Object method", async () => {
   const error = await errorFrom(writeJsonl(of([{ a: 1 }, { a: 1, toString: 5 }]), memorySink()));
   expectError(
     error,
@@ -56,13 +56,13 @@ it("refuses a part of a step that is called as a method of every object", async 
   );
 });
 
-it("keeps an id that f32 does not hold", async () => {
+it("stores an id as f64 if f32 cannot represent it", async () => {
   const [{ metadataSpec }, episode] = await lines(of([{ a: 1 }], { id: 20_000_001 }));
   expect(metadataSpec).toEqual({ id: { dtype: "f64", shape: [] } });
   expect(episode).toEqual({ episode: { id: 20_000_001 } });
 });
 
-it("gives back integers at the edge of what a number holds", async () => {
+it("integers beyond the safe range survive JSON lines", async () => {
   const stepSpec = { a: { dtype: "i64", shape: [] } };
   const values = [2n ** 53n, -(2n ** 53n), 2n ** 53n - 1n, 1n - 2n ** 53n, 2n ** 53n + 1n];
   const files = memorySink();
@@ -70,14 +70,14 @@ it("gives back integers at the edge of what a number holds", async () => {
   for await (const { steps } of await reread(files)) expect([...steps].map(({ a }) => a)).toEqual(values);
 });
 
-it("gives back long bytes from JSON lines", async () => {
+it("long bytes survive JSON lines", async () => {
   const a = Uint8Array.from({ length: scaled(7_000_001) }, (_, i) => i);
   const files = memorySink();
   await writeJsonl(formed({ a: { dtype: "bytes", shape: [] } }, [{ steps: [{ a }] }]), files);
   for await (const { steps } of await reread(files)) expect(Buffer.compare(steps.at(0).a as Uint8Array, a)).toBe(0);
 });
 
-it("finds its own form behind blank lines", async () => {
+it("openJsonl finds its header after blank lines", async () => {
   const files = memorySink();
   await writeJsonl(of([{ a: 1 }, { a: 2 }]), files);
   const reader = await openJsonl(new Blob(["\n\n", files.get("steps.jsonl") as Uint8Array<ArrayBuffer>]));
@@ -88,7 +88,7 @@ it.each([
   ["a dtype that there is not", { a: { dtype: "f8", shape: [] } }, "SPEC_MISMATCH", /^the dtype of a must be a supported dtype, got "f8"$/],
   ["no shape", { a: { dtype: "f32" } }, "SPEC_MISMATCH", /^the shape of a is required: an array of integers >= 0/],
   ["a length that differs", { a: { dtype: "f32", shape: [-1] } }, "UNSUPPORTED", /^a must have a fixed shape, got \[-1\]/],
-] as const)("refuses a spec with %s", async (_, stepSpec, code, message) => {
+] as const)("rejects a spec with %s", async (_, stepSpec, code, message) => {
   for (const write of [writeJsonl, writeParquet, (rlds: RldsDataset<unknown>, to: Map<string, Uint8Array>) => writeTfds(rlds, to, { name: "x" })]) {
     const files = memorySink();
     expectError(await errorFrom(write(formed(stepSpec, [{ steps: [{ a: 1 }] }]), files)), code, message);
@@ -98,7 +98,7 @@ it.each([
   expectError(await errorFrom(writeParquet(metadata, memorySink())), "UNSUPPORTED", /the episode's metadata id must have a fixed shape/);
 });
 
-it("says what is no dataset, and no steps", async () => {
+it("rejects values that are not datasets or steps", async () => {
   for (const rlds of [null, 5, "text"])
     await expect(writeJsonl(rlds as unknown as RldsDataset<unknown>, memorySink())).rejects.toThrow(/^rlds must .*got (null|5|"text")/);
   const spec: StepSpec = { a: { dtype: "f32", shape: [] } };
@@ -110,7 +110,7 @@ it("says what is no dataset, and no steps", async () => {
     );
 });
 
-it("writes two files into one folder at the same time", async () => {
+it("writes several files into one folder at the same time", async () => {
   const names = ["a.jsonl", "b.jsonl", "c.parquet", "d.parquet"];
   const write = (name: string, i: number) => (name.endsWith("jsonl") ? writeJsonl : writeParquet)(of([{ a: i }, { a: i }]), join(folder, name));
   await Promise.all(names.map(write));
@@ -122,7 +122,7 @@ it("writes two files into one folder at the same time", async () => {
   }
 });
 
-it("lets go of a dataset that it cannot write", async () => {
+it("closes a dataset that it cannot write", async () => {
   let open = 0;
   const begun = <T>(values: readonly T[]) => ({
     async *[Symbol.asyncIterator]() {
@@ -141,7 +141,7 @@ it("lets go of a dataset that it cannot write", async () => {
 });
 
 // This requires a system that lists open files.
-it.runIf(whole && existsSync("/proc/self/fd"))("has few files open, however many shards there are", async () => {
+it.runIf(whole && existsSync("/proc/self/fd"))("keeps fewer than 10 files open for any number of shards", async () => {
   const counted = () => readdirSync("/proc/self/fd").length;
   const before = counted();
   let max = 0;
@@ -157,12 +157,12 @@ it.runIf(whole && existsSync("/proc/self/fd"))("has few files open, however many
   expect(max).toBeLessThan(10);
 });
 
-it("refuses metadata that would be a leaf of a step in a record", async () => {
+it("rejects metadata with the path of a step leaf", async () => {
   const error = await errorFrom(writeTfds(of([{ a: 2 }], { "steps/a": 1 }), memorySink(), { name: "x" }));
   expectError(error, "UNSUPPORTED", /^the path of episode metadata must not .*got steps\/a\b/);
 });
 
-it.runIf(whole)("makes row groups that are no larger than some bytes of text", async () => {
+it.runIf(whole)("limits the bytes per Parquet row group", async () => {
   const a = new Uint8Array(2 ** 20).fill(7);
   const files = memorySink();
   await writeParquet(
@@ -181,7 +181,7 @@ it.runIf(whole)("makes row groups that are no larger than some bytes of text", a
   expect(episodes).toBe(8);
 });
 
-it("writes no parts beside Parquet of somebody else, and leaves it alone", async () => {
+it("writes no parts next to a foreign Parquet file, and keeps that file", async () => {
   await writeParquet(of([{ a: 1 }]), join(folder, "mine.parquet"));
   for (const overwrite of [false, true]) {
     const error = await errorFrom(writeParquet(of([{ a: 2 }]), folder, { overwrite }));

@@ -93,7 +93,7 @@ const PASSES: readonly [string, number, number, (rlds: RldsDataset<TestStep>) =>
   ],
 ];
 
-test.each(some(PASSES, 2))("%s", async (_, total, episodes, pass, wanted) => {
+test.each(some(PASSES, 2))("uses less than 8 MB: %s", async (_, total, episodes, pass, wanted) => {
   let result: unknown;
   const grown = await growth(total, episodes, async (rlds) => {
     result = await pass(rlds);

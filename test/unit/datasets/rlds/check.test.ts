@@ -53,7 +53,7 @@ function timed(times: readonly number[], more: (i: number) => object = () => ({}
 const check = (episodes: readonly object[], options?: CheckOptions) => checkRlds(episodes as unknown as RldsDataset, options);
 const even = [0, 0.1, 0.2, 0.3, 0.4, 0.5];
 
-test("a good dataset has no findings", async () => {
+test("a valid dataset has no findings", async () => {
   const report = await check([{ steps: timed(even) }, { steps: timed(even.map((time) => time + 0.01)) }]);
   expect(found(report)).toEqual({});
   expect(report).toMatchObject({ episodes: 2, steps: 12, transitions: 10, complete: true, clean: true });
@@ -63,7 +63,7 @@ describe.each(EVERY_FORM)("steps as %s", (form) => {
   const datasetOf = (episodes: readonly (readonly TestStep[])[], spec?: StepSpec) =>
     rldsDataset(() => episodes.map((steps) => ({ steps: FORMS[form](steps) })), spec === undefined ? {} : { stepSpec: spec });
 
-  test.each([true, false])("faults of inspect, dimensions that never change, short episodes (with a spec: %s)", async (hasSpec) => {
+  test.each([true, false])("reports faults, constant dimensions and short episodes (with a spec: %s)", async (hasSpec) => {
     const broken = goodEpisode(6, 1).map((step, i) =>
       i === 3 ? { ...step, observation: { ...step.observation, state: Float32Array.of(1, Number.NaN, 0.5) } } : step,
     );
@@ -82,7 +82,7 @@ describe.each(EVERY_FORM)("steps as %s", (form) => {
     expect(report.clean).toBe(false);
   });
 
-  test("law: a check of a repaired set has no faults", async () => {
+  test("law: a repaired dataset has no faults", async () => {
     const random = new TestRandom(41);
     for (let round = 0; round < scaled(200, 20); round++) {
       const episodes = goodEpisodes(random, 1 + random.below(6)).map((steps) => spoiled(steps, random));
@@ -117,7 +117,7 @@ function spoiled(steps: readonly TestStep[], random: TestRandom): TestStep[] {
   });
 }
 
-test("many findings of one kind are counted, and the first are listed", async () => {
+test("counts all findings of a kind, and lists the first ones", async () => {
   const steps = timed(
     Array.from({ length: 3000 }, (_, i) => i),
     () => ({ reward: Number.NaN }),
@@ -129,7 +129,7 @@ test("many findings of one kind are counted, and the first are listed", async ()
   expect([listed.faults.nonFinite.count, listed.faults.nonFinite.places.length]).toEqual([3000, 2]);
 });
 
-test("timestamps that repeat or go back are faults, uneven ones warnings", async () => {
+test("repeated or decreasing timestamps are faults, and uneven timestamps are warnings", async () => {
   const report = await check([{ steps: timed([0, 0.1, 0.1, 0.2, 0.05, 0.15, 0.25]) }, { steps: timed([5, 5.1, 5.2, 5.5, 5.6]) }]);
   expect(found(report)).toEqual({ timestampRepeats: 2, timestampJitter: 1 });
   expect(report.faults.timestampRepeats.places).toEqual([
@@ -142,7 +142,7 @@ test("timestamps that repeat or go back are faults, uneven ones warnings", async
   expect(found(await check([{ steps: timed([0, 0.1, 0.25, 0.3, 0.4]) }], { maxJitter: 0.6 }))).toEqual({});
 });
 
-test("a time that is no number is a fault, other metadata without a value are not", async () => {
+test("a timestamp of NaN is a fault, but NaN in other metadata is not", async () => {
   const steps = timed(even, (i) => ({ distance: i === 1 ? Number.NaN : i, ...(i === 3 && { timestamp: Number.NaN }) }));
   for (const changed of [steps, steps.map((step) => ({ ...step, observation: Float32Array.of(step.action, -step.action) }))]) {
     const report = await check([{ steps: changed }]);
@@ -152,7 +152,7 @@ test("a time that is no number is a fault, other metadata without a value are no
   }
 });
 
-test("a final observation that is the last one once more may have its time", async () => {
+test("a repeated final observation can repeat its timestamp", async () => {
   const spec = {
     observation: { state: leaf("f32", [2]), said: leaf("string", [2]) },
     action: leaf("f32"),
@@ -188,14 +188,14 @@ test("a final observation that is the last one once more may have its time", asy
   }
 });
 
-test("nanoseconds since 1970 keep their differences", async () => {
+test("timestamps in nanoseconds since 1970 keep their precision", async () => {
   const start = 1_700_000_000_000_000_000n;
   const at = (times: readonly bigint[]) => [{ steps: timed(even, (i) => ({ timestamp: times[i] })) }];
   expect(found(await check(at([0n, 100n, 200n, 300n, 400n, 500n].map((time) => start + time))))).toEqual({});
   expect(found(await check(at([0n, 1n, 2n, 2n, 3n, 4n].map((time) => start + time))))).toEqual({ timestampRepeats: 1 });
 });
 
-test("another leaf may have the time", async () => {
+test("`timestamp` selects another leaf", async () => {
   const steps = timed(even, (i) => ({ clock: i === 3 ? 2 : i }));
   expect(found(await check([{ steps }], { timestamp: "clock" }))).toEqual({ timestampRepeats: 1, timestampJitter: 1 });
   await expect(check([{ steps }], { timestamp: "observation" })).rejects.toThrow(
@@ -203,7 +203,7 @@ test("another leaf may have the time", async () => {
   );
 });
 
-test("a reward that never changes, and final observations of zeros", async () => {
+test("warns about constant rewards, and about final observations of zeros", async () => {
   const steps = timed(even, (i) => ({ reward: i === 5 ? 7 : 0 }));
   // The reward of a final observation is ignored.
   expect(found(await check([{ steps }]))).toEqual({ constantRewards: 1 });
@@ -212,14 +212,14 @@ test("a reward that never changes, and final observations of zeros", async () =>
   expect(found(await check([{ steps: zeros }]))).toEqual({ zeroFinalObservations: 1 });
 });
 
-test("images are constant as a whole only", async () => {
+test("images are checked as a whole for constant values", async () => {
   const image = (i: number) => ({ observation: { data: Uint8Array.of(0, 0, 0, i % 2), shape: [2, 2, 1] } });
   expect(found(await check([{ steps: timed(even, image) }]))).toEqual({});
   const report = await check([{ steps: timed(even, () => image(1)) }]);
   expect(report.warnings.constantDimensions).toMatchObject({ count: 4, places: [{ path: "observation", text: "observation never changes" }] });
 });
 
-test("an episode is short beside the others", async () => {
+test("warns about episodes that are short compared to the median", async () => {
   const long = Array.from({ length: 101 }, (_, i) => i);
   const episodes = [{ steps: timed(long) }, { steps: timed(long) }, { steps: timed(long.slice(0, 5)) }];
   const report = await check(episodes);
@@ -228,7 +228,7 @@ test("an episode is short beside the others", async () => {
   expect(found(await check(episodes, { minShare: 0, minSteps: 101 }))).toEqual({ shortEpisodes: 3 });
 });
 
-test("data that cannot be read are a fault, and what came before is checked", async () => {
+test("unreadable data are a fault, and the steps before are checked", async () => {
   const broken = rldsDataset(function* () {
     yield { steps: timed([0, 1, 1, 2]) };
     throw new RldsError("CORRUPT", "the record is cut", { file: "a.tfrecord", offset: 9, episode: 1 });
@@ -243,7 +243,7 @@ test("data that cannot be read are a fault, and what came before is checked", as
   await expect(checkRlds(lost)).rejects.toMatchObject({ code: "IO" });
 });
 
-test("what a reader that salvages has lost are faults", async () => {
+test("losses of a salvaging reader are faults", async () => {
   const data = await openRlds(join(root, "test/data/wild/lerobot_crash_info"), { salvage: true });
   const report = await checkRlds(data);
   expect(report.faults.unreadable).toMatchObject({ count: 1, places: [{ file: "meta/info.json" }] });
@@ -260,7 +260,7 @@ describe("films", () => {
   };
   const checkAt = async (path: string) => checkRlds(await openRlds(path));
 
-  test("have the frames that the steps need", async () => {
+  test("with all required frames cause no findings", async () => {
     const report = await checkAt(original);
     expect([found(report).shortFilms, found(report).missingFilms, found(report).longFilms]).toEqual([undefined, undefined, undefined]);
   });
@@ -275,7 +275,7 @@ describe("films", () => {
     return frames;
   }
 
-  test("that are damaged have a number of frames or are refused, whatever is in them", async () => {
+  test("that are damaged return a number of frames or reject", async () => {
     const random = new TestRandom(8);
     const bytes = readFileSync(join(original, film));
     const framesOf = (damaged: Uint8Array) =>
@@ -292,7 +292,7 @@ describe("films", () => {
     expect(refused).toBeGreaterThan(0);
   });
 
-  test("that are shorter or longer than the steps, or are not there", async () => {
+  test("that are too short, too long, missing or truncated are reported", async () => {
     const short = copyOf("short");
     const frames = withFrames(short, (count) => count - 1);
     const report = await checkAt(short);
@@ -313,7 +313,7 @@ describe("films", () => {
   });
 });
 
-test("arguments are checked", async () => {
+test("rejects invalid arguments", async () => {
   await expect(check([], { maxJitter: -1 })).rejects.toThrow(RangeError);
   await expect(check([], { minShare: 2 })).rejects.toThrow(RangeError);
   await expect(check([], { maxPlaces: 0 })).rejects.toThrow(RangeError);

@@ -39,7 +39,7 @@ const twice = (): Stage<number, string> => {
   };
 };
 
-test("what is there at once gives no promise", () => {
+test("sync iterables return results without a promise", () => {
   const { sync, log } = counted(3);
   const seen: number[] = [];
   expect(forEach(sync, (value, index) => void seen.push(value * 10 + index))).toBeUndefined();
@@ -51,7 +51,7 @@ test("what is there at once gives no promise", () => {
   expect(log.length).toBe(5);
 });
 
-test("what is waited for gives the same", async () => {
+test("async iterables return the same results through promises", async () => {
   const { later, log } = counted(3);
   const seen: number[] = [];
   await forEach(later, (value, index) => void seen.push(value * 10 + index));
@@ -63,12 +63,12 @@ test("what is waited for gives the same", async () => {
   expect(log.length).toBe(5);
 });
 
-test("an array is collected as it is", () => {
+test("collect returns an array without a copy", () => {
   const values = [1, 2];
   expect(collect(values)).toBe(values);
 });
 
-test("whoever breaks off closes the source, sync and async, and so does a stage that has enough", async () => {
+test("an early end closes the source, sync and async, even from a stage", async () => {
   const uses: ((numbers: Iterable<number> | AsyncIterable<number>) => unknown)[] = [
     (numbers) => forEach(numbers, (value) => value < 2),
     (numbers) => forEach(mapIterable(numbers, String), (value) => value !== "2"),
@@ -84,7 +84,7 @@ test("whoever breaks off closes the source, sync and async, and so does a stage 
   }
 });
 
-test("what cannot be gone through is a TypeError", () => {
+test("values that are not iterable throw a TypeError", () => {
   for (const value of [undefined, null, 1, "text", {}, () => []])
     expectError(
       errorOf(() => checkIterable("steps", value as never)),

@@ -74,20 +74,20 @@ describe("selectEpisodes", () => {
     [{ dropEpisodes: "1-8" }, [0, 9]],
     [{ episodes: "2-5", dropEpisodes: [3] }, [2, 4, 5]],
     [{ dropEpisodes: [] }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
-  ])("%j", async (options, ids) => {
+  ])("%j selects the expected episodes", async (options, ids) => {
     expect(await idsOf(selectEpisodes(ten as never, options))).toEqual(ids);
   });
 
-  test("a number that no episode has is named, with those that there are", async () => {
+  test("the error for an unknown episode number names the valid range", async () => {
     expectFailure(await failure(selectEpisodes(ten as never, { episodes: "3,10" })), RangeError, /episodes must .*0 … 9, got 10/);
     expectFailure(await failure(selectEpisodes(ten as never, { dropEpisodes: "9-12" })), RangeError, /dropEpisodes must .*0 … 9, got 12/);
   });
 
-  test.each(["", "x", "3-1", "-1", "1,,2", "1.5"])("%j is refused", (episodes) => {
+  test.each(["", "x", "3-1", "-1", "1,,2", "1.5"])("rejects %j", (episodes) => {
     expect(() => selectEpisodes(ten as never, { episodes })).toThrow(RangeError);
   });
 
-  test("nothing is read after the last episode, and a reader seeks to the first one", async () => {
+  test("reads nothing after the last selected episode, and a reader seeks to the first one", async () => {
     const read: number[] = [];
     const from = async function* (first: number) {
       for (let id = first; id < 10; id++) {
@@ -101,7 +101,7 @@ describe("selectEpisodes", () => {
     expectFailure(await failure(selectEpisodes(data as never, { episodes: "12" })), RangeError, "got 12");
   });
 
-  test("errors name the numbers of the source", async () => {
+  test("errors contain the episode numbers of the source", async () => {
     const broken = everything([2, 2, 2]);
     (broken[2] as { steps: { reward: number }[] }).steps[1] = { ...(broken[2] as { steps: { reward: number }[] }).steps[1], reward: Number.NaN } as never;
     const error = await failure(importRlds(selectEpisodes(broken as never, { episodes: "2" })) as RldsDataset<unknown>);
@@ -147,18 +147,18 @@ describe("filterWhere", () => {
     ["observation.x/0 <= -2", []],
     ["observation/x/1 <= -2", [0, 2]],
     ["observation.x.1 >= 1", []],
-  ])("%s", async (where, wanted) => {
+  ])('selects the expected episodes with "%s"', async (where, wanted) => {
     const found: number[] = [];
     for await (const episode of filterWhere(data as never, where))
       found.push(episodes.findIndex(({ success, task }) => success === episode.success && task === episode.task));
     expect(found).toEqual(wanted);
   });
 
-  test("several conditions hold together", async () => {
+  test("all conditions must hold", async () => {
     expect((await all(filterWhere(data as never, "task = pick", "return > 0"))).length).toBe(1);
   });
 
-  test("what cannot be compared is refused", async () => {
+  test("rejects conditions that cannot be compared", async () => {
     expectFailure(await failure(filterWhere(data as never, "nothing")), RangeError, "where must be a condition on one of return, length, action, discount");
     expectFailure(await failure(filterWhere(data as never, "task < pick")), RangeError, "where: task must be compared with = or !=");
     expectFailure(await failure(filterWhere(data as never, "reward = high")), RangeError, /where: reward must .*f32/);
@@ -190,7 +190,7 @@ describe("castLeaves", () => {
     expect(before?.steps.length).toBe(3);
   });
 
-  test("there and back is the identity for numbers that both dtypes have", async () => {
+  test("a cast and its inverse preserve numbers that both dtypes represent", async () => {
     const spec = { observation: leaf("i16", [3]), action: leaf("u8"), reward: leaf("f32"), discount: leaf("f32"), ...FLAGS } as unknown as StepSpec;
     const data = () => made(spec, [3, 0, 4]);
     const there = castLeaves(data(), { observation: "f32", action: "i64", reward: "f64" });
@@ -200,11 +200,11 @@ describe("castLeaves", () => {
   test.each([
     ["action", "u8", /action must .*0 … 255.*got 0\.5/],
     ["observation", "bool", /observation must .*0 … 1.*got 2/],
-  ] as const)("%s as %s loses a value, which is an error with its place", async (path, dtype, message) => {
+  ] as const)("a cast of %s to %s throws with the place of the first lost value", async (path, dtype, message) => {
     expectFailure(await failure(castLeaves(counted([2, 3, 3]), { [path]: dtype })), "INVALID_DATA", message);
   });
 
-  test("a finite number stays finite; infinities and NaN stay what they are", async () => {
+  test("throws if a finite number would become infinite, and keeps infinities and NaN", async () => {
     const step = { observation: Float64Array.of(1e300), action: Number.NaN };
     expectFailure(
       await failure(castLeaves([{ steps: [step] }] as never, { observation: "f32" })),
@@ -217,7 +217,7 @@ describe("castLeaves", () => {
     expect(steps[0]?.observation).toStrictEqual(Float32Array.of(Infinity, Number.NaN, -0));
   });
 
-  test("texts and unknown paths and dtypes are refused", async () => {
+  test("rejects text leaves, and unknown paths and dtypes", async () => {
     expectFailure(await failure(castLeaves(everything([1]), { text: "f32" })), RangeError, "dtypes: text must be a numeric leaf");
     expectFailure(await failure(castLeaves(everything([1]), { nothing: "f32" })), RangeError, "a path in dtypes must");
     expect(() => castLeaves(everything([1]), { action: "f8" as never })).toThrow("dtypes: action must be one of bool, i8");
@@ -228,7 +228,7 @@ describe("swapChannels", () => {
   const pixels = (channels: number) => Uint8Array.from({ length: 2 * 3 * channels }, (_, i) => i);
   const data = (channels: number) => [{ steps: [0, 1].map(() => ({ observation: { image: { data: pixels(channels), shape: [2, 3, channels] }, x: 1 } })) }];
 
-  test.each([3, 4])("of %i channels the first and the third change places; twice is the identity", async (channels) => {
+  test.each([3, 4])("with %i channels, exchanges the first and the third, and twice is the identity", async (channels) => {
     const once = swapChannels(data(channels) as never, ["observation.image"]);
     const [first] = (await all(once)) as unknown as [{ steps: { observation: { image: Uint8Array } }[] }];
     expect(first.steps[1]?.observation.image.subarray(0, 4)).toEqual(Uint8Array.from(channels === 3 ? [2, 1, 0, 5] : [2, 1, 0, 3]));
@@ -236,7 +236,7 @@ describe("swapChannels", () => {
     expect(twice.steps[0]?.observation.image).toEqual(pixels(channels));
   });
 
-  test("a column that stays in its file is changed as it is read", async () => {
+  test("reads and changes a lazy column only on access", async () => {
     const reads: number[] = [];
     const values = {
       rows: 4,
@@ -255,7 +255,7 @@ describe("swapChannels", () => {
     expect(reads).toEqual([1]);
   });
 
-  test("what is no image, and a film, is refused by its name", async () => {
+  test("rejects leaves that are not images, and films, by name", async () => {
     expectFailure(
       await failure(swapChannels(data(3) as never, ["observation/x"])),
       RangeError,
@@ -275,7 +275,7 @@ describe("withFilmPixels", () => {
   const filmsOf = (feature: object, fps: number | undefined = 10) => ({ fps, cameras: new Map([["top", { name: "top", feature }]]) }) as unknown as Films;
   const films = filmsOf({ shape: [1, 2, 3] });
 
-  test("decodes the frames that are asked for, film by film", async () => {
+  test("decodes only the accessed frames, one call per film", async () => {
     const decoded: string[] = [];
     const decode = ({ path, times, fps, height, width }: FilmFrames) => {
       decoded.push(`${path} ${times.join(" ")} ${fps} ${height} ${width}`);
@@ -292,7 +292,7 @@ describe("withFilmPixels", () => {
     expect(decoded.slice(1)).toEqual(["a 0 0.1 0.2 10 1 2", "b 0.3 0.4 10 1 2"]);
   });
 
-  test("films of an unknown size or rate, and too few pixels, are errors", async () => {
+  test("throws for films of unknown size or rate, and for too few pixels", async () => {
     const decode = () => new Uint8Array(1);
     expect(() => withFilmPixels(filmed(["a"]), { films: filmsOf({}), decode })).toThrow("top must have the shape [height, width, 3]");
     expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow(
@@ -304,7 +304,7 @@ describe("withFilmPixels", () => {
 });
 
 describe("selectLeaves", () => {
-  test("a leaf renamed twice is the identity, and so are two that change names", async () => {
+  test("a rename and its inverse, and an exchange of two names, are the identity", async () => {
     const data = () => castLeaves(everything(), {});
     const there = selectLeaves(data(), { rename: { "observation/state": "observation/joints", text: "words2" } });
     expect(leavesOf(there.stepSpec as StepSpec).map(({ path }) => path)).toContain("observation/joints");
@@ -313,7 +313,7 @@ describe("selectLeaves", () => {
     await expectSameColumns(selectLeaves(selectLeaves(data(), swap), swap), data());
   });
 
-  test("leaves are left out, or kept", async () => {
+  test("`without` removes leaves, and `only` keeps them", async () => {
     const paths = (data: { readonly stepSpec?: StepSpec }) => leavesOf(data.stepSpec as StepSpec).map(({ path }) => path);
     const without = selectLeaves(everything([1]), { without: ["text", "observation/deep"] });
     expect(paths(without)).not.toContain("observation/deep/a");
@@ -326,7 +326,7 @@ describe("selectLeaves", () => {
 });
 
 describe("withTask", () => {
-  test("replaces the leaf or metadata that says it, or adds metadata", async () => {
+  test("replaces the leaf or metadata with the task, or adds metadata", async () => {
     const tasks = async (data: unknown, at: "steps" | "metadata", name: string) =>
       (await all(withTask(data as never, (_, k) => (k === 1 ? undefined : `do ${k}`)))).map((episode) =>
         at === "metadata" ? episode[name] : (episode.steps[0] as { [name: string]: unknown })[name],
@@ -341,14 +341,14 @@ describe("withTask", () => {
 });
 
 describe("concatEpisodes and splitEpisodes", () => {
-  test("parts of a concatenation are the datasets", async () => {
+  test("parts of a concatenation equal the original datasets", async () => {
     const [a, b] = [counted([2, 3, 1]), counted([4, 2])];
     const joined = concatEpisodes([a, b] as never) as RldsDataset<unknown>;
     await expectSameColumns(castLeaves(selectEpisodes(joined as never, { episodes: "0-2" }), {}), castLeaves(a, {}));
     await expectSameColumns(castLeaves(selectEpisodes(joined as never, { episodes: "3-4" }), {}), castLeaves(b, {}));
   });
 
-  test("the first difference is named, before an episode is passed on", async () => {
+  test("names the first difference between specs, before any episode is returned", async () => {
     const other = castLeaves(counted([1]), { action: "f32" });
     const error = await errorFrom(
       concatEpisodes([counted([1]), other] as never, { names: ["a.jsonl", "b.jsonl"] })
@@ -377,7 +377,7 @@ describe("concatEpisodes and splitEpisodes", () => {
     [{ a: 0.5, b: 0.5 }, 10, [5, 5]],
     [{ all: 1 }, 3, [3]],
     [{ a: 1 / 3, b: 2 / 3 }, 9, [3, 6]],
-  ])("%j of %i episodes have exactly their shares", async (shares, count, wanted) => {
+  ])("shares %j split %i episodes exactly", async (shares, count, wanted) => {
     const data = counted(new Array(count).fill(1));
     for (let seed = 0; seed < scaled(20, 3); seed++) {
       const parts = Object.values(splitEpisodes(data, shares as { readonly [part: string]: number }, { seed }));
@@ -388,7 +388,7 @@ describe("concatEpisodes and splitEpisodes", () => {
     }
   });
 
-  test("the seed decides, and every episode may be in every part", async () => {
+  test("the seed determines the split, and any episode can be in any part", async () => {
     const data = counted(new Array(10).fill(1));
     const val = async (seed: number | bigint) =>
       (await idsOf(splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed }).val as RldsDataset<unknown>))[0] as number;
@@ -398,7 +398,7 @@ describe("concatEpisodes and splitEpisodes", () => {
     expect(found.size).toBe(10);
   });
 
-  test("shares that do not add up are refused", () => {
+  test("rejects shares that do not add up to 1", () => {
     const data = counted([1]);
     expect(() => splitEpisodes(data, { a: 0.5, b: 0.4 })).toThrow("the sum of shares must be 1, got 0.9");
     expect(() => splitEpisodes(data, { a: 1.5, b: -0.5 })).toThrow(/shares: a must .*0\.001 … 1, got 1\.5/);
@@ -437,12 +437,12 @@ describe("resampleSteps", () => {
     };
   }
 
-  test("at the same rate nothing changes", async () => {
+  test("the same rate changes nothing", async () => {
     await expectSameColumns(resampleSteps(timed(50, 30), { fps: 30 }), castLeaves(timed(50, 30), {}));
     await expectSameColumns(resampleSteps(timed(7, 30, { isFinal: true }), { fps: 30 }), castLeaves(timed(7, 30, { isFinal: true }), {}));
   });
 
-  test("fewer steps: the nearest ones, whose rewards have those between them", async () => {
+  test("a lower rate keeps the nearest steps, and adds up the rewards between them", async () => {
     const { rows, reward, flags, time } = await columnsOf(resampleSteps(timed(11, 50), { fps: 10 }));
     expect(rows).toEqual([0, 5, 10]);
     expect(reward).toEqual([5, 5, 1]);
@@ -454,19 +454,19 @@ describe("resampleSteps", () => {
     ]);
   });
 
-  test("more steps: repeated ones, of which one has the reward", async () => {
+  test("a higher rate repeats steps, and only one copy has the reward", async () => {
     const { rows, reward, flags } = await columnsOf(resampleSteps(timed(3, 10, { isFinal: true }), { fps: 20 }));
     expect(rows).toEqual([0, 0, 1, 1, 2]);
     expect(reward).toEqual([0, 1, 0, 1, 0]);
     expect(flags[1]).toEqual([0, 0, 0, 0, 1]);
   });
 
-  test("times that jitter: each step is the nearest one", async () => {
+  test("selects the nearest step for irregular timestamps", async () => {
     const { rows } = await columnsOf(resampleSteps(timed(6, 10, { times: [5, 5.09, 5.11, 5.32, 5.33, 5.4] }), { fps: 10 }));
     expect(rows).toEqual([0, 1, 2, 3, 5]);
   });
 
-  test("the return, the length in time and the ends stay, whatever the rates", async () => {
+  test("return, duration and ends stay the same for random rates", async () => {
     const random = new TestRandom(3);
     for (let run = 0; run < scaled(300, 30); run++) {
       const [length, from, to, isFinal] = [1 + random.below(40), 1 + random.below(60), 1 + random.below(60), random.below(2) === 0];
@@ -487,7 +487,7 @@ describe("resampleSteps", () => {
     }
   });
 
-  test("without times the rate of the source says them; without that it is an error", async () => {
+  test("uses `sourceFps` if there are no timestamps, and throws without it", async () => {
     const found = (await all(resampleSteps(counted([5]), { fps: 1, sourceFps: 2 })))[0]?.steps as { observation: Float32Array }[];
     expect(found.map(({ observation }) => observation[1])).toEqual([0, 2, 4]);
     expectFailure(await failure(resampleSteps(counted([5]), { fps: 1 })), RangeError, "resampleSteps needs the times of the steps");
@@ -498,7 +498,7 @@ describe("resampleSteps", () => {
     );
   });
 
-  test("times that run backwards, and an episode of years, are errors with their places", async () => {
+  test("decreasing timestamps and huge episodes throw with their place", async () => {
     expectFailure(
       await failure(resampleSteps(timed(3, 1, { times: [0, 2, 1] }), { fps: 1 })),
       "INVALID_DATA",

@@ -48,7 +48,7 @@ const dataset = (...episodes: object[]) =>
   Object.assign(episodes, { stepSpec: SPEC, metadataSpec: { final_step: { dtype: "string", shape: [] } } }) as unknown as RldsDataset;
 
 describe("withFinalObservations", () => {
-  test("repeats the last observation, to which the end moves; nothing else changes", async () => {
+  test("repeats the last observation and moves the end flags to it", async () => {
     const source = dataset(transitions(2, true), observations(2));
     const before = structuredClone([...(source as Iterable<RldsEpisode>)]);
     const data = withFinalObservations(source);
@@ -68,7 +68,7 @@ describe("withFinalObservations", () => {
     expect(again.finalSteps).toEqual({ repeated: 0, dropped: 0 });
   });
 
-  test("columns become what steps become", async () => {
+  test("columns and steps have equal results", async () => {
     const source = dataset(transitions(3, true), observations(2), transitions(1));
     const files = memorySink();
     await writeParquet(source, files);
@@ -78,7 +78,7 @@ describe("withFinalObservations", () => {
     expect(await all(dropped as never)).toEqual(await all(withFinalObservations(source, { finalStep: "drop" }) as never));
   });
 
-  test("takes a rule before what the data states", async () => {
+  test("`finalStep` overrides final_step of the data", async () => {
     const source = dataset(transitions(2, true), observations(2));
     const dropped = withFinalObservations(source, { finalStep: "drop" });
     const [first, second] = await all(dropped as never);
@@ -101,7 +101,7 @@ describe("withFinalObservations", () => {
     );
   });
 
-  test("repeats nothing with repeat: false, and states what the rule makes of episodes", async () => {
+  test("repeat: false repeats nothing, and final_step follows the rule", async () => {
     const source = dataset(transitions(2), observations(2));
     const stated = withFinalObservations(source, { finalStep: "observation", repeat: false });
     expect((await all(stated as never)).map(({ final_step, steps }) => [final_step, steps.length])).toEqual([
@@ -111,14 +111,14 @@ describe("withFinalObservations", () => {
     expect(await all(withFinalObservations(source, { repeat: false }) as never)).toEqual([transitions(2), observations(2)]);
   });
 
-  test("episodes that state nothing end as RLDS has it", async () => {
+  test("episodes without final_step end with an observation, as in RLDS", async () => {
     const source = Object.assign([{ steps: observations(3).steps }], { stepSpec: SPEC, metadataSpec: {} }) as unknown as RldsDataset;
     expect(await all(withFinalObservations(source) as never)).toEqual([{ steps: observations(3).steps }]);
     expect(withFinalObservations(source, { finalStep: "transition" }).metadataSpec).toEqual({ final_step: { dtype: "string", shape: [] } });
   });
 });
 
-test("reports and statistics count the last action and reward where they are real", async () => {
+test("reports and statistics count the last action and reward of transitions", async () => {
   const data = dataset(transitions(3), observations(3));
   const report = await inspectRlds(data);
   expect(report).toMatchObject({ steps: 6, transitions: 5, returns: { total: 7 + 3 } });
@@ -131,7 +131,7 @@ test("reports and statistics count the last action and reward where they are rea
   expect(imported.report.kept).toMatchObject({ steps: 6, transitions: 5, returns: { total: 10 } });
 });
 
-test("what was cut keeps its last action where episodes are mended", async () => {
+test("repair keeps the last action of a truncated episode", async () => {
   const [cut] = [transitions(3).steps.map((one) => ({ ...one, is_last: false }))];
   const data = Object.assign([{ steps: cut }, { steps: observations(2).steps }], { stepSpec: SPEC, metadataSpec: {} }) as unknown as RldsDataset;
   expect(await inspectRlds(data)).toMatchObject({ transitions: 4, returns: { total: 7 + 1 } });
@@ -143,7 +143,7 @@ test("what was cut keeps its last action where episodes are mended", async () =>
   expect(mended.metadataSpec).toEqual({ final_step: { dtype: "string", shape: [] } });
 });
 
-test("transitions and trajectories have every action", async () => {
+test("nStep and convertRldsToTrajectories use every action", async () => {
   const data = dataset(transitions(3, true), observations(3), transitions(1));
   const found = await all(nStep(data, { n: 1, gamma: 1 }) as never);
   expect(found.map(({ steps }) => (steps as { reward: number }[]).map(({ reward }) => reward))).toEqual([[1, 2, 4], [1, 2], [1]]);
@@ -177,7 +177,7 @@ describe("pushEpisodes", () => {
     return { counts, rows };
   };
 
-  test("repeats the last observation, and counts", async () => {
+  test("repeats the last observation and counts it", async () => {
     const { counts, rows } = await pushed(dataset(transitions(2, true), observations(2), transitions(1)));
     expect(counts).toEqual({ episodes: 3, steps: 4, terminated: 1, truncated: 2, repeated: 2, dropped: 0, items: 4 });
     expect(rows).toEqual([
@@ -188,7 +188,7 @@ describe("pushEpisodes", () => {
     ]);
   });
 
-  test("takes a rule before what the data states", async () => {
+  test("`finalStep` overrides final_step of the data", async () => {
     const data = dataset(transitions(2, true), observations(2), transitions(1));
     expect((await pushed(data, { finalStep: "observation" })).rows).toEqual([
       [1, 1, 2, 1],

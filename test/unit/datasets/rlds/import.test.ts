@@ -42,7 +42,7 @@ function changed(steps: readonly TestStep[], changes: { readonly [index: number]
   return steps.map((step, i) => ({ ...step, ...changes[i] }));
 }
 
-test.each(EVERY_FORM)("a good dataset is given on as it is, in every mode (steps as %s)", async (form) => {
+test.each(EVERY_FORM)("a valid dataset passes unchanged in every mode (steps as %s)", async (form) => {
   const episodes = [goodEpisode(5, 0), goodEpisode(3, 1, true), goodEpisode(1, 2)];
   for (const mode of ["strict", "repair", "drop"] satisfies ImportMode[]) {
     for (const hasSpec of [true, false]) {
@@ -63,7 +63,7 @@ test.each(EVERY_FORM)("a good dataset is given on as it is, in every mode (steps
   }
 });
 
-test("episodes that can be gone through again are the very episodes", async () => {
+test("valid episodes with repeatable steps pass as the same objects", async () => {
   const episodes = [
     { id: 1, steps: goodEpisode(3, 0) },
     { id: 2, steps: columnsOfSteps(goodEpisode(4, 1)) },
@@ -283,7 +283,7 @@ for (const { name, steps, says, fault, count = 1, step, code = "INVALID_DATA", c
   }
 }
 
-test("the first eight places are kept, all are counted", async () => {
+test("lists the first eight places and counts all", async () => {
   const episodes = Array.from({ length: 12 }, (_, i) => changed(goodEpisode(4, i), { 1: { reward: NAN }, 2: { discount: NAN } }));
   const { faults, returns } = await inspectRlds(datasetOf(episodes));
   expect(faults.nonFinite.count).toBe(24);
@@ -296,7 +296,7 @@ test("the first eight places are kept, all are counted", async () => {
   expect(returns.total).toBeNaN();
 });
 
-test("final observations of zeros are counted and stay, in every mode", async () => {
+test("final observations of zeros are counted and kept in every mode", async () => {
   const padded = changed(goodEpisode(4, 1), { 3: { observation: { state: new Float32Array(3), goal: 0 } } });
   for (const form of EVERY_FORM) {
     for (const mode of ["strict", "repair", "drop"] satisfies ImportMode[]) {
@@ -307,7 +307,7 @@ test("final observations of zeros are counted and stay, in every mode", async ()
   }
 });
 
-test("flags may be numbers or arrays of one, and are mended in their own form", async () => {
+test("flags can be numbers or arrays of one, and repair keeps their form", async () => {
   const flags = (first: unknown, last: unknown) => ({
     observation: [1],
     action: [1],
@@ -325,7 +325,7 @@ test("flags may be numbers or arrays of one, and are mended in their own form", 
   expect((await inspectRlds([{ steps }] as never)).returns.total).toBe(1);
 });
 
-test("nothing of a refused episode is given on", async () => {
+test("a rejected episode is not returned", async () => {
   const given: unknown[] = [];
   const bad = changed(goodEpisode(5, 1), { 4: { is_last: false } });
   const imported = importRlds(datasetOf([goodEpisode(2, 0), bad], "generator"));
@@ -340,7 +340,7 @@ test("nothing of a refused episode is given on", async () => {
   expect(given).toEqual([0]);
 });
 
-test("a second pass has a report of its own", async () => {
+test("each pass has its own report", async () => {
   const imported = importRlds(datasetOf([goodEpisode(2, 0), goodEpisode(3, 1)]));
   await episodesOf(imported);
   const first = imported.report;
@@ -349,13 +349,13 @@ test("a second pass has a report of its own", async () => {
   expect(imported.report).toMatchObject({ complete: false, episodes: 1 });
 });
 
-test("the specs are passed on", () => {
+test("importRlds keeps the specs", () => {
   const metadataSpec = { id: { dtype: "i32", shape: [] } } as const;
   expect(importRlds(rldsDataset(() => [], { stepSpec: TEST_SPEC, metadataSpec }))).toMatchObject({ stepSpec: TEST_SPEC, metadataSpec });
   expect(importRlds([]).stepSpec).toBeUndefined();
 });
 
-test("whoever breaks off closes the source", async () => {
+test("an early break closes the source", async () => {
   const log: string[] = [];
   const source = rldsDataset<TestStep>(async function* () {
     try {
@@ -368,7 +368,7 @@ test("whoever breaks off closes the source", async () => {
   expect(log).toEqual(["closed"]);
 });
 
-test.runIf(whole)("a signal ends a pass, before it, in it, and between steps that are waited for", async () => {
+test.runIf(whole)("a signal ends a pass before its start, in progress, and between async steps", async () => {
   const endless = rldsDataset<TestStep>(function* () {
     for (let id = 0; ; id++) yield { id, steps: goodEpisode(50, id) };
   });
@@ -396,7 +396,7 @@ test.runIf(whole)("a signal ends a pass, before it, in it, and between steps tha
   await expect(inspectRlds([{ steps: forever() }], { signal: between.signal })).rejects.toBe(reason);
 });
 
-test("arguments are checked", async () => {
+test("rejects invalid arguments", async () => {
   expectError(
     errorOf(() => importRlds([], { mode: "mend" as never })),
     RangeError,
@@ -416,7 +416,7 @@ test("arguments are checked", async () => {
   expectError(await rejection(inspectRlds([{ steps: 7 }] as never)), TypeError, /^steps of episode 0 must be/);
 });
 
-test("random faults: what repair and drop give is strictly right, and nothing that was right is changed or lost", async () => {
+test("random faults: repaired data pass strict and keep valid transitions, and drop removes faulty episodes", async () => {
   const random = new TestRandom(20240701);
   for (let round = 0; round < scaled(400); round++) {
     const good = goodEpisodes(random, 1 + random.below(4));
@@ -525,7 +525,7 @@ function injected(random: TestRandom, good: readonly TestStep[]): { steps: TestS
   return { steps, faults, hasMisfit, rightful };
 }
 
-test("columns of another spec than the dataset's are checked step by step", async () => {
+test("columns with another spec than the dataset are checked step by step", async () => {
   const wide = new StepColumns<TestStep>({ ...(TEST_SPEC as object), reward: { dtype: "f32", shape: [] } } as never, floatRewards(goodEpisode(3, 1)), 3);
   // Single numbers are valid, whatever the dtype of their column.
   expect((await inspectRlds<TestStep>(rldsDataset(() => [{ steps: wide }], { stepSpec: TEST_SPEC }))).faultyEpisodes).toBe(0);
@@ -539,7 +539,7 @@ function floatRewards(steps: readonly TestStep[]) {
   return data;
 }
 
-test("columns that are mended are copies; the others are views of the source's", async () => {
+test("repair copies only the changed columns, and shares memory for the others", async () => {
   const columns = columnsOfSteps(changed(goodEpisode(6, 1), { 0: { is_first: false }, 2: { is_last: true }, 4: { reward: NAN } }));
   const before = structuredClone(columns.data);
   const mended: StepColumns[] = [];
@@ -549,7 +549,7 @@ test("columns that are mended are copies; the others are views of the source's",
   for (const { data } of mended) expect((data[0] as Float32Array).buffer).toBe((columns.data[0] as Float32Array).buffer);
 });
 
-test("flags in columns are 0 or 1", async () => {
+test("flags in columns must be 0 or 1", async () => {
   const columns = columnsOfSteps(goodEpisode(3, 1));
   const spec = { ...(TEST_SPEC as object), is_first: { dtype: "u8", shape: [] } } as never;
   const flags = (first: number) => new StepColumns<TestStep>(spec, [...columns.data.slice(0, 2), new Uint8Array([first, 0, 0]), ...columns.data.slice(3)], 3);
@@ -560,12 +560,12 @@ test("flags in columns are 0 or 1", async () => {
   });
 });
 
-test("an observation without elements is not one of zeros", async () => {
+test("an observation without elements does not count as zeros", async () => {
   const steps = goodEpisode(2, 0).map((step) => ({ ...step, observation: {} })) as unknown as TestStep[];
   expect(await inspectRlds([{ steps }])).toMatchObject({ faultyEpisodes: 0, zeroFinalObservations: { count: 0 } });
 });
 
-test("metadata of steps need not be finite, in any mode", async () => {
+test("step metadata can be non-finite in every mode", async () => {
   const steps = goodEpisode(4, 1).map((step, i) => ({ ...step, distance: i === 0 ? NAN : i, odds: [1, i === 2 ? Infinity : 0] }));
   for (const mode of ["strict", "repair", "drop"] as const) {
     const imported = importRlds(datasetOf([steps], "array", false), { mode });

@@ -177,7 +177,7 @@ const GIVEN: { readonly [form: string]: (steps: RldsStep[]) => Each<RldsStep> } 
 
 describe("random episodes", () => {
   for (const [name, given] of Object.entries(GIVEN)) {
-    test.each(some([1, 2, 3, 4, 5], 1))(`from ${name}, n = %i`, async (n) => {
+    test.each(some([1, 2, 3, 4, 5], 1))(`transitions equal a naive computation, from ${name}, n = %i`, async (n) => {
       const random = new TestRandom(n);
       const episodes = Array.from({ length: 40 }, () => episode(1 + random.below(12), random.pick<Ending>(["terminal", "truncated", "cut"]), random));
       const known = random.below(2) === 0;
@@ -208,7 +208,7 @@ describe("random episodes", () => {
     });
   }
 
-  test.runIf(whole)("blocks of wide rows are cut, and episodes go on over them", async () => {
+  test.runIf(whole)("episodes span several blocks of wide rows", async () => {
     // A block contains four rows.
     const wide = { ...SPEC, wide: u8(2 ** 20) };
     const steps = episode(23, "truncated").map((step) => ({ ...step, wide: new Uint8Array(2 ** 20) }));
@@ -217,7 +217,7 @@ describe("random episodes", () => {
     expectSame(transitionsOf(replay), naive(steps, 4));
   });
 
-  test("rules of a length take the last step in, and begin no item there", async () => {
+  test("counts the items of rules with a length", async () => {
     const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 1000 } } });
     for (const [length, stride] of [
       [1, 1],
@@ -234,9 +234,9 @@ describe("random episodes", () => {
   });
 });
 
-describe("data sets of the real tools", () => {
+describe("datasets of real tools", () => {
   const SETS = ["tfds/cartpole", "tfds/half_cheetah", "minari/cartpole/scripted-v0", "d4rl/half_cheetah.hdf5", "extra/lerobot_v2"];
-  test.each(some(SETS, 1))("%s", async (path) => {
+  test.each(some(SETS, 1))("transitions of %s equal a naive computation", async (path) => {
     const data = await openRlds(dataFolder(path), path.startsWith("tfds") ? { split: "train[:8]" } : {});
     try {
       // The steps are passed one by one, without metadata.
@@ -279,7 +279,7 @@ const known = (...episodes: RldsStep[][]) =>
     { stepSpec: STEP },
   );
 
-describe("what does not fit is refused before anything is pushed", () => {
+describe("rejects before anything is pushed", () => {
   const good = episode(5, "terminal");
   test.each([
     [
@@ -301,7 +301,7 @@ describe("what does not fit is refused before anything is pushed", () => {
     }
   });
 
-  test("the same by the values, where data has no spec", async () => {
+  test("another shape and a missing leaf, in data without a spec", async () => {
     for (const [spec, path] of [
       [{ ...SPEC, mask: f32(2) }, "mask"],
       [{ ...SPEC, observation: { at: f32(3), far: f64() } }, "observation/at"],
@@ -309,7 +309,7 @@ describe("what does not fit is refused before anything is pushed", () => {
       expect(await refusal([{ steps: good }], spec)).toMatchObject({ code: "SPEC_MISMATCH", episode: 0, message: expect.stringContaining(path) });
   });
 
-  test("flags in the wrong place", async () => {
+  test("flags at the wrong step", async () => {
     const changed = (row: number, more: Partial<RldsStep>) => [{ steps: good.map((step, i) => (i === row ? { ...step, ...more } : step)) }];
     expect(await refusal(changed(2, { is_last: true }))).toMatchObject({
       code: "INVALID_DATA",
@@ -325,7 +325,7 @@ describe("what does not fit is refused before anything is pushed", () => {
     expect(await refusal(Object.assign([], { stepSpec: less }))).toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringContaining("is_terminal") });
   });
 
-  test("no data, no episodes, no steps", async () => {
+  test("data without episodes or steps", async () => {
     expect(await refusal(undefined)).toBeInstanceOf(TypeError);
     expect(await refusal([])).toMatchObject({ code: "EMPTY" });
     expect(await refusal([{ steps: episode(1, "terminal") }])).toMatchObject({ code: "EMPTY", message: expect.stringContaining("two steps") });
@@ -333,7 +333,7 @@ describe("what does not fit is refused before anything is pushed", () => {
     expect(await refusal([{ steps: [undefined] }])).toMatchObject({ code: "SPEC_MISMATCH", episode: 0, step: 0 });
   });
 
-  test("options and writers", async () => {
+  test("invalid options and writers", async () => {
     const data = known(good);
     expect(await refusal(data, SPEC, { gamma: 1 } as never)).toMatchObject({ message: expect.stringContaining("gamma") });
     expect(await refusal(data, SPEC, { fields: { obs: "observation" } })).toMatchObject({ message: expect.stringContaining("obs") });
@@ -349,7 +349,7 @@ describe("what does not fit is refused before anything is pushed", () => {
   });
 });
 
-test("rewards that are not finite are refused with their episode; those of a last step are not read", async () => {
+test("rejects non-finite rewards with their episode, and ignores those of a last step", async () => {
   const { replay, writer } = replayOf(SPEC, 2);
   const last = episode(4, "truncated").map((step) => (step.is_last ? { ...step, reward: Number.NaN, action: 77 } : step));
   const bad = episode(4, "truncated").map((step, i) => (i === 1 ? { ...step, reward: Number.NaN } : step));
@@ -357,7 +357,7 @@ test("rewards that are not finite are refused with their episode; those of a las
   expectSame(transitionsOf(replay), naive(last, 2));
 });
 
-test("leaves under other names", async () => {
+test("`fields` maps leaves to other names", async () => {
   const spec = { obs: { at: f32(2) }, act: i32(), rew: f32(), aux: { far: f64(), mask: f32(3) } };
   const replay = new Replay({ spec, tables: { t: { maxSize: 100 } }, transition: { observation: "obs", action: "act", reward: "rew" } });
   const writer = replay.writer({ items: [{ table: "t", nStep: 2 }] });
@@ -382,12 +382,12 @@ test("leaves under other names", async () => {
   }
 });
 
-describe("where a rate limiter makes items wait", () => {
+describe("with a rate limiter", () => {
   const queue = { sampler: fifo(), maxTimesSampled: 1, rateLimiter: queueLimiter(5) };
   const episodes = [9, 2, 14].map((length) => ({ steps: episode(length, "terminal") }));
   const all = episodes.flatMap(({ steps }) => naive(steps, 3));
 
-  test.each(some([1023, 6, 3], 1))("waits, and loses nothing, with maxPending %i", async (maxPending) => {
+  test.each(some([1023, 6, 3], 1))("waits and loses no items, with maxPending %i", async (maxPending) => {
     const { replay, writer } = replayOf(SPEC, 3, { ...queue, maxPending });
     const pushing = pushEpisodes(episodes, writer);
     const got: number[] = [];
@@ -402,7 +402,7 @@ describe("where a rate limiter makes items wait", () => {
     expect((await pushing).items).toBe(all.length);
   });
 
-  test("a signal ends the wait; closing the writer truncates what is open", async () => {
+  test("a signal ends the wait, and the writer can then be closed", async () => {
     const { replay, writer } = replayOf(SPEC, 3, { ...queue, maxPending: 3 });
     const stop = new AbortController();
     const pushing = pushEpisodes([{ steps: episode(40, "terminal") }], writer, { signal: stop.signal });
@@ -415,7 +415,7 @@ describe("where a rate limiter makes items wait", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("nothing may wait: an error, not a hang", async () => {
+  test("rejects with RATE_LIMITED if maxPending is 0", async () => {
     const { writer } = replayOf(SPEC, 3, { ...queue, maxPending: 0 });
     await expect(pushEpisodes(episodes, writer)).rejects.toMatchObject({
       name: "RldsError",
@@ -430,7 +430,7 @@ describe("plain numbers", () => {
   const lines = (...steps: readonly object[]) => openRlds(new Blob([steps.map((step) => JSON.stringify(step)).join("\n")]));
   const step = (more: object) => ({ observation: [0.5, 1], action: 1, reward: 0.123456789, seed: 7, done: false, ...more });
 
-  test("of a text go into a Replay of any dtype, as they are or through mapSteps and importRlds", async () => {
+  test("of a text file fit any dtype, directly or through mapSteps and importRlds", async () => {
     const spec = { observation: f32(2), action: f32(), reward: f32(), seed: u8(), n: { big: i64(), flag: bool() } };
     const data = await lines(step({ n: { big: 9007199254740991, flag: 1 } }), step({ n: { big: 3, flag: 0 }, action: 2, done: true }));
     expect(data.stepSpec).toMatchObject({ action: { dtype: "i32" }, reward: { dtype: "f64" }, seed: { dtype: "i32" }, n: { big: { dtype: "i64" } } });
@@ -445,7 +445,7 @@ describe("plain numbers", () => {
     }
   });
 
-  test("that a dtype cannot hold are refused with their place; a dataset of typed columns is cast by nobody", async () => {
+  test("out of range are rejected with their place, and typed columns are not cast", async () => {
     const spec = { observation: f32(2), action: u8(), reward: f32() };
     const replay = new Replay({ spec, tables: { memory: { maxSize: 10 } } });
     const writer = replay.writer({ items: [{ table: "memory", nStep: 1 }] });

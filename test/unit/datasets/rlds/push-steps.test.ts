@@ -42,7 +42,7 @@ async function table(rlds: RldsDataset): Promise<Replay> {
 
 const pairs = { sequenceLength: 2 };
 
-describe("a producer that uses its array again", () => {
+describe("a producer that reuses its array", () => {
   const firsts = async (rlds: RldsDataset<never>, field = "observation") => {
     const found: unknown[] = [];
     for await (const episode of rlds as AsyncIterable<{ steps: Iterable<Record<string, Float32Array>> }>)
@@ -63,7 +63,7 @@ describe("a producer that uses its array again", () => {
     ]) as RldsDataset;
   };
 
-  it("has its own values in windows", async () => {
+  it("windows have the right values", async () => {
     const windows = await all(convertRldsToTrajectories(again(), undefined, pairs));
     expect(windows.map(({ observation }) => [...(observation as { data: Float32Array }).data])).toEqual([
       [0, -0, 1, -1],
@@ -72,7 +72,7 @@ describe("a producer that uses its array again", () => {
     ]);
   });
 
-  it("has its own values in tables", async () => {
+  it("tables have the right values", async () => {
     const replay = await table(again());
     await pushRldsToReverb(again(), new ReverbAddTrajectoryObserver(replay, { tableName: "t", ...pairs }));
     const { steps } = (replay as unknown as Replay<Spec, string>).table("t").sample(1);
@@ -84,16 +84,16 @@ describe("a producer that uses its array again", () => {
     ["filterEpisodes", () => filterEpisodes(again(), ({ steps }) => [...(steps as Iterable<RldsStep>)].length === 4), [0, 1, 2, 3]],
     ["nStep", () => nStep(again(), { n: 1, gamma: 1 }), [0, 1, 2]],
     ["shiftKeys", () => shiftKeys(again(), ["is_last"], 1), [0, 1, 2]],
-  ] as const)("%s keeps its values", async (_, make, expected) => {
+  ] as const)("%s returns the right values", async (_, make, expected) => {
     expect(await firsts(make() as never)).toEqual(expected);
   });
 
-  it("batch keeps its values", async () => {
+  it("batch returns the right values", async () => {
     const [episode] = await all(batch(again(), { size: 4 }) as AsyncIterable<{ steps: Iterable<{ observation: { data: Float32Array } }> }>);
     expect([...(episode as NonNullable<typeof episode>).steps].map(({ observation }) => [...observation.data])).toEqual([[0, -0, 1, -1, 2, -2, 3, -3]]);
   });
 
-  it("may use a Buffer again", async () => {
+  it("trajectories copy a reused Buffer", async () => {
     const bytes = Buffer.alloc(2);
     const rlds = rldsDataset(() => [
       {
@@ -110,21 +110,21 @@ describe("a producer that uses its array again", () => {
   });
 });
 
-describe("what is refused tells its place", () => {
+describe("errors name their place", () => {
   const wrong: Own = (i) => (i === 2 ? { observation: Float32Array.of(1, 2, 3) } : {});
   const place = { name: "RldsError", code: "SPEC_MISMATCH", episode: 1, step: 2, pushed: 4 };
 
-  it("a step that a table does not hold", async () => {
+  it("for a step that does not fit into the table", async () => {
     const rlds = dataset([2], [5, wrong]);
     const observer = new ReverbAddTrajectoryObserver(await table(rlds), { tableName: "t", ...pairs });
     await expect(pushRldsToReverb(rlds, observer)).rejects.toMatchObject(place);
   });
 
-  it("a step of another form, in windows", async () => {
+  it("for a step of another shape, in windows", async () => {
     await expect(all(convertRldsToTrajectories(dataset([2], [5, wrong]), undefined, pairs))).rejects.toMatchObject(place);
   });
 
-  it("an episode that is too long", async () => {
+  it("for an episode that is too long", async () => {
     const rlds = dataset([2], [5]);
     const observer = new ReverbAddEpisodeObserver(await table(rlds), { tableName: "t", maxSequenceLength: 3 });
     const push = pushRldsToReverb(rlds, observer);
@@ -132,12 +132,12 @@ describe("what is refused tells its place", () => {
     await expect(push).rejects.toThrow("(episode 1, step 3; 5 trajectories came before it)");
   });
 
-  it("a first step that has no spec", async () => {
+  it("for a first step without a possible spec", async () => {
     await expect(all(convertRldsToTrajectories(dataset([2, () => ({ extra: null })])))).rejects.toMatchObject({ code: "SPEC_MISMATCH", episode: 0, step: 0 });
   });
 });
 
-describe("windows hold what a Replay holds", () => {
+describe("windows follow the rules of a Replay", () => {
   const spec = async (action: Spec, own: Own) => {
     const { stepSpec } = { stepSpec: { ...((await firstSpec()) as object), action } };
     return all(convertRldsToTrajectories(Object.assign(dataset([3, own]), { stepSpec }) as RldsDataset, undefined, pairs));
@@ -147,16 +147,16 @@ describe("windows hold what a Replay holds", () => {
     return stepSpecOf([...steps(1)][0]);
   };
 
-  it("refuses numbers that do not fit, which would wrap around", async () => {
+  it("rejects numbers out of range for the dtype", async () => {
     await expect(spec(u8(), (i) => ({ action: i * 300 }))).rejects.toMatchObject({ code: "SPEC_MISMATCH", step: 1 });
   });
 
-  it("takes whole numbers for i64", async () => {
+  it("accepts whole numbers for i64", async () => {
     const [window] = await spec({ dtype: "i64", shape: [] }, (i) => ({ action: i }));
     expect(window?.action).toEqual({ data: BigInt64Array.of(0n, 1n), shape: [2] });
   });
 
-  it("takes values that tell their shape", async () => {
+  it("accepts values with an explicit shape", async () => {
     const observation = { data: Float32Array.of(1, 2, 3, 4), shape: [2, 2] };
     const [window] = await all(convertRldsToTrajectories(dataset([2, () => ({ observation })]), undefined, pairs));
     expect(window?.observation).toEqual({ data: Float32Array.of(1, 2, 3, 4, 1, 2, 3, 4), shape: [2, 2, 2] });
@@ -164,41 +164,41 @@ describe("windows hold what a Replay holds", () => {
 });
 
 describe("flags, discounts and policy infos", () => {
-  it.each([[[true]], [Uint8Array.of(1)], [1n], [{ data: Uint8Array.of(1), shape: [] }]])("takes flag %#", async (flag) => {
+  it.each([[[true]], [Uint8Array.of(1)], [1n], [{ data: Uint8Array.of(1), shape: [] }]])("accepts flag %#", async (flag) => {
     const found = await all(convertRldsToTrajectories(dataset([2, (i) => (i === 1 ? { is_last: flag } : {})])));
     expect(found.map(({ stepType }) => stepType)).toEqual([0, 2]);
   });
 
-  it.each(["", "0", 2, new Date(0)])("refuses flag %#", async (flag) => {
+  it.each(["", "0", 2, new Date(0)])("rejects flag %#", async (flag) => {
     const convert = all(convertRldsToTrajectories(dataset([3, (i) => (i === 1 ? { is_terminal: flag } : {})])));
     await expect(convert).rejects.toMatchObject({ code: "SPEC_MISMATCH", step: 1 });
   });
 
-  it.each([[[0.5]], [Float64Array.of(0.5)], [{ data: Float32Array.of(0.5), shape: [] }]])("takes discount %#", async (discount) => {
+  it.each([[[0.5]], [Float64Array.of(0.5)], [{ data: Float32Array.of(0.5), shape: [] }]])("accepts discount %#", async (discount) => {
     const [first] = await all(convertRldsToTrajectories(dataset([2, () => ({ discount })])));
     expect(first?.discount).toBe(0.5);
   });
 
-  it("refuses a policyInfoFn that is async", async () => {
+  it("rejects an async policyInfoFn", async () => {
     const later = async (step: RldsStep) => step.action;
     await expect(createTrajectoryDataSpec(dataset([2]), later)).rejects.toMatchObject({ code: "SPEC_MISMATCH" });
     await expect(pushRldsToReverb(dataset([2]), () => {}, later)).rejects.toThrow("must not be async");
   });
 
-  it("takes a policyInfoFn that gives nothing", async () => {
+  it("accepts a policyInfoFn that returns an empty list", async () => {
     expect(await createTrajectoryDataSpec(dataset([2]), () => [])).toMatchObject({ policyInfo: [] });
   });
 });
 
 describe("arguments", () => {
-  it.each([null, 5, { steps: [...steps(2)] }])("refuses dataset %#", async (rlds) => {
+  it.each([null, 5, { steps: [...steps(2)] }])("rejects dataset %#", async (rlds) => {
     await expect(createTrajectoryDataSpec(rlds as never)).rejects.toThrow("rlds must be an iterable");
     await expect(pushRldsToReverb(rlds as never, () => {})).rejects.toThrow("rlds must be an iterable");
     await expect(inspectRlds(rlds as never)).rejects.toThrow("rlds must be an iterable");
     await expect(statistics(rlds as never)).rejects.toThrow("rlds must be an iterable");
   });
 
-  it("reads nothing where the signal has come before", async () => {
+  it("reads nothing if the signal is already aborted or invalid", async () => {
     let read = 0;
     const rlds = rldsDataset(() => {
       read++;
@@ -209,7 +209,7 @@ describe("arguments", () => {
     expect(read).toBe(0);
   });
 
-  it("says which field is undefined", async () => {
+  it("the error omits the undefined field from the list of keys", async () => {
     await expect(all(convertRldsToTrajectories(dataset([2, () => ({ discount: undefined })])))).rejects.toThrow("got observation, action, reward, is_first");
   });
 });

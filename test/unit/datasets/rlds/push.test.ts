@@ -70,7 +70,7 @@ function items(replay: Replay<Spec, string>): number[][] {
 }
 
 describe("createTrajectoryDataSpec", () => {
-  it("of half-cheetah/v0-expert, by the document", async () => {
+  it("converts the spec of half-cheetah/v0-expert as in the documentation", async () => {
     const halfCheetah = { ...stepSpec, observation: f32(17), action: f32(6) };
     expect(await createTrajectoryDataSpec(Object.assign([], { stepSpec: halfCheetah }))).toEqual({
       stepType: i32(),
@@ -83,7 +83,7 @@ describe("createTrajectoryDataSpec", () => {
     });
   });
 
-  it("reads the first step where the dataset has no spec, and closes it", async () => {
+  it("reads the first step if the dataset has no spec, and closes the dataset", async () => {
     let closed = 0;
     const generated = rldsDataset(async function* () {
       try {
@@ -96,7 +96,7 @@ describe("createTrajectoryDataSpec", () => {
     expect({ observation, action, closed }).toEqual({ observation: f32(2), action: f32(), closed: 1 });
   });
 
-  it("has text with the limit that its spec or maxTextBytes says; bytes cannot be in it", async () => {
+  it("limits text by its spec or maxTextBytes, and rejects bytes", async () => {
     const step = { ...episode(1).steps[0], observation: { task: "go", x: 1 }, action: ["a", "b"] };
     const data = [{ steps: [step] }] as unknown as RldsDataset;
     const { observation, action } = await createTrajectoryDataSpec(data, undefined, { maxTextBytes: 9 });
@@ -116,7 +116,7 @@ describe("createTrajectoryDataSpec", () => {
       await expect(createTrajectoryDataSpec(data, undefined, options as never)).rejects.toThrow(/maxTextBytes|options/);
   });
 
-  it("of text is what tables need: pushed, drawn, written to files and read again", async () => {
+  it("a spec with text lets steps be pushed, drawn, written to files and read back", async () => {
     const told = (words: readonly string[]) => ({
       steps: words.map((word, i) => ({
         observation: { task: word, x: i },
@@ -167,7 +167,7 @@ describe("createTrajectoryDataSpec", () => {
     ]);
   });
 
-  it("has what policyInfoFn picks under its dtype, and what it makes by its value", async () => {
+  it("keeps the dtype of leaves that policyInfoFn selects, and infers it for computed values", async () => {
     const steps = episode(3).steps.map((step, i) => ({ ...step, index: BigInt(i) }));
     const withMore = Object.assign([{ steps }], { stepSpec: { ...stepSpec, index: i64() } }) as unknown as RldsDataset;
     const { policyInfo } = await createTrajectoryDataSpec(withMore, (step, next) => ({
@@ -185,7 +185,7 @@ describe("createTrajectoryDataSpec", () => {
     ["an episode without steps to go through", [{ steps: 3 }], "SPEC_MISMATCH"],
     ["a step without a discount", [{ steps: [{ ...episode(1).steps[0], discount: undefined }] }], "SPEC_MISMATCH"],
     ["text to be seen", [{ steps: [{ ...episode(1).steps[0], observation: "a wall" }] }], "UNSUPPORTED"],
-  ])("refuses %s", async (_, episodes, code) => {
+  ])("rejects %s", async (_, episodes, code) => {
     const error = await thrown(() => createTrajectoryDataSpec(episodes as unknown as RldsDataset));
     expect(error).toBeInstanceOf(RldsError);
     expect(error.code).toBe(code);
@@ -193,7 +193,7 @@ describe("createTrajectoryDataSpec", () => {
 });
 
 describe("convertRldsToTrajectories", () => {
-  it("takes iterables that wait and such that do not, and gives the same", async () => {
+  it("sync and async iterables return the same trajectories", async () => {
     const later = rldsDataset(
       async function* () {
         for (const { steps } of [episode(3), episode(2, { terminal: true })]) {
@@ -217,7 +217,7 @@ describe("convertRldsToTrajectories", () => {
     ]);
   });
 
-  it("closes the data when the consumer breaks off", async () => {
+  it("closes the data after an early break", async () => {
     const closed: string[] = [];
     const data = (async function* () {
       try {
@@ -244,7 +244,7 @@ describe("convertRldsToTrajectories", () => {
     [3, 2],
     [4, 4],
     [5, 3],
-  ])("gives windows of %i, every %i, as the trajectory observer writes them", async (sequenceLength, strideLength) => {
+  ])("windows of %i, every %i, equal the items of the trajectory observer", async (sequenceLength, strideLength) => {
     const rlds = dataset(episode(6), episode(1, { from: 10 }), episode(4, { from: 20, terminal: true }), episode(9, { from: 30 }));
     const replay = await table(rlds);
     await pushRldsToReverb(rlds, new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength, strideLength }));
@@ -258,7 +258,7 @@ describe("convertRldsToTrajectories", () => {
     expect(seen).toEqual(items(replay));
   });
 
-  it("refuses options that are none", () => {
+  it("rejects invalid options", () => {
     expect(() => convertRldsToTrajectories(dataset(), undefined, { sequenceLength: 0 })).toThrow(RangeError);
     expect(() => convertRldsToTrajectories(dataset(), undefined, { sequenceLength: 2, strideLength: 1.5 })).toThrow(/^strideLength must be/);
     expect(() => convertRldsToTrajectories(dataset(), 3 as never)).toThrow("policyInfoFn must be a function");
@@ -266,7 +266,7 @@ describe("convertRldsToTrajectories", () => {
 });
 
 describe("pushRldsToReverb", () => {
-  it("pushes a dataset that can be gone through only once", async () => {
+  it("pushes a dataset that can be iterated only once", async () => {
     const replay = await table(dataset(episode(1)));
     const observer = new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 2 });
     const once = (function* () {
@@ -308,7 +308,7 @@ describe("pushRldsToReverb", () => {
     expect(items(replay)).toEqual([[0, 1, 2], [10], [20, 21, 22, 23, 24]]);
   });
 
-  it("compares a signature that only a server knows, before anything is pushed", async () => {
+  it("compares the signature from a server before anything is pushed", async () => {
     const rlds = dataset(episode(3));
     const spec: Spec = await createTrajectoryDataSpec(rlds);
     const calls: unknown[] = [];
@@ -323,7 +323,7 @@ describe("pushRldsToReverb", () => {
     expect(await pushRldsToReverb(rlds, observerOf(fixed))).toBe(3);
   });
 
-  it("calls policyInfoFn once a step, with real steps only", async () => {
+  it("calls policyInfoFn once per step, and only with real steps", async () => {
     const seen: unknown[] = [];
     const rlds = dataset(episode(3));
     const info = (step: RldsStep, next: RldsStep) => {
@@ -339,7 +339,7 @@ describe("pushRldsToReverb", () => {
     expect(seen).toEqual(each);
   });
 
-  it("counts a signature with policyInfo that the data has not", async () => {
+  it("rejects a table with policyInfo that the data do not have", async () => {
     const rlds = dataset(episode(3));
     const spec: Spec = await createTrajectoryDataSpec(rlds, (step) => ({ action: step.action }));
     const client = LocalClient.of({ spec, tables: [{ name: "t", maxSize: 10 }] });
@@ -364,7 +364,7 @@ describe("pushRldsToReverb", () => {
     ],
     ["begins wrongly", [episode(2), { steps: episode(4).steps.slice(1) }], { episode: 1, step: 0, pushed: 1 }],
     ["begins the data wrongly", [{ steps: episode(4).steps.slice(1) }], { episode: 0, step: 0, pushed: 0 }],
-  ])("says where an episode %s, and how many came before", async (_, episodes, place) => {
+  ])("an error reports where an episode %s, and how many trajectories came before", async (_, episodes, place) => {
     const rlds = dataset(...episodes);
     let calls = 0;
     const error = await thrown(() => pushRldsToReverb(rlds, () => void calls++));
@@ -374,7 +374,7 @@ describe("pushRldsToReverb", () => {
     expect(error.message).toContain(`(episode ${place.episode}, step ${place.step}; ${place.pushed} traject`);
   });
 
-  it("says how many came before a step that the table refuses", async () => {
+  it("an error reports how many trajectories came before a rejected step", async () => {
     const rlds = dataset({ steps: episode(4).steps.map((step, i) => (i === 2 ? { ...step, observation: [1] } : step)) });
     const replay = await table(rlds);
     const error = await thrown(() => pushRldsToReverb(rlds, new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 2 })));
@@ -382,7 +382,7 @@ describe("pushRldsToReverb", () => {
     expect(items(replay)).toEqual([[0, 1]]);
   });
 
-  it("waits where the observer does, and stops when it is told to", async () => {
+  it("awaits the observer, and stops when the signal aborts", async () => {
     const stop = new AbortController();
     let calls = 0;
     const slow = async () => {
@@ -393,7 +393,7 @@ describe("pushRldsToReverb", () => {
     expect(calls).toBe(5);
   });
 
-  it("refuses what is no observer", async () => {
+  it("rejects a value that is not an observer", async () => {
     expect((await thrown(() => pushRldsToReverb(dataset(episode(2)), {} as never))).message).toContain("observer must be an observer of reprise/agents");
   });
 });

@@ -8,7 +8,7 @@ const DATA = new URL("../../../data/tfds/", import.meta.url);
 const EXPECTED = JSON.parse(readFileSync(new URL("expected.json", DATA), "utf8"));
 const NAMES = ["half_cheetah", "cartpole", "cartpole_pixels"];
 
-test.each(NAMES)("%s: nothing is wrong with it; lengths, returns and sums are those that tensorflow_datasets reads", async (name) => {
+test.each(NAMES)("%s has no faults, and its lengths, returns and sums equal those of tensorflow_datasets", async (name) => {
   const expected = EXPECTED[name];
   const rlds = await openTfds(fileURLToPath(new URL(name, DATA)));
   const report = await inspectRlds(rlds);
@@ -36,7 +36,7 @@ test.each(NAMES)("%s: nothing is wrong with it; lengths, returns and sums are th
   await rlds.close();
 });
 
-test("a reader's dataset goes through a chain", async () => {
+test("transformations can be chained on the dataset of a reader", async () => {
   const rlds = await openTfds(fileURLToPath(new URL("cartpole", DATA)));
   const short = truncateAfter(
     mapSteps(rlds, (step) => ({ ...step, reward: (step.reward as number) / 2 })),

@@ -30,7 +30,7 @@ function expectNear(found: ArrayLike<number>, wanted: ArrayLike<number>, relativ
   }
 }
 
-test("means, deviations, lengths and returns are those of rlds", async () => {
+test("means, deviations, lengths and returns equal those of rlds", async () => {
   const { episodes, mean, std } = GOLDEN.mean_and_std;
   const rlds = episodes.map(([length, number, terminal]: [number, number, boolean]) => ({ steps: goldenSteps(length, number, terminal) }));
   const { leaves, lengths, returns } = await statistics(rlds, { paths: ["observation/state", "action", "reward"] });
@@ -45,7 +45,7 @@ test("means, deviations, lengths and returns are those of rlds", async () => {
   expect(returns.values).toEqual(GOLDEN.sum_dataset);
 });
 
-test("every leaf's numbers are those of two passes over its values, in every form of steps", async () => {
+test("statistics of all leaves equal two-pass sums, in every form of steps", async () => {
   const random = new TestRandom(5);
   for (let round = 0; round < 10; round++) {
     const episodes = goodEpisodes(random, 6);
@@ -106,7 +106,7 @@ test("every leaf's numbers are those of two passes over its values, in every for
   }
 });
 
-test("bigints: least, most and mean are exact", async () => {
+test("minimum, maximum and mean of bigints are exact", async () => {
   const at = 2n ** 62n;
   const steps = goodEpisode(4, 0).map((step, i) => ({ ...step, observation: { state: step.observation.state, goal: 0, id: [at + BigInt(i), BigInt(-i)] } }));
   const { leaves } = await statistics([{ steps }] as never, { paths: ["observation/id"] });
@@ -123,14 +123,14 @@ test("bigints: least, most and mean are exact", async () => {
   expectNear(leaves[0]?.elements.std as Float64Array, [Math.sqrt(5 / 3), Math.sqrt(5 / 3)]);
 });
 
-test.runIf(whole)("many values far from 0 keep their deviation", async () => {
+test.runIf(whole)("many values far from 0 have an accurate deviation", async () => {
   const steps = Array.from({ length: 100_001 }, (_, i) => ({ ...(goodEpisode(1, 0)[0] as TestStep), is_last: false, reward: 1e9 + (i % 3) }));
   const [reward] = (await statistics([{ steps }], { paths: ["reward"] })).leaves;
   expectNear([reward?.mean as number, reward?.std as number], [1e9 + 1, Math.sqrt((2 * 66_667) / 3 / 66_667)], 1e-4);
   expect(reward?.std).toBeCloseTo(Math.sqrt(2 / 3), 5);
 });
 
-test("what is not finite is counted, and shows in the sums", async () => {
+test("non-finite values are counted, and affect the sums", async () => {
   const steps = goodEpisode(5, 0).map((step, i) => (i === 2 ? { ...step, reward: Number.NaN, action: new Float32Array([Infinity, Number.NaN]) } : step));
   const { leaves, returns } = await statistics(datasetOf([steps], "columns"), { paths: ["reward", "action"] });
   expect(leaves.map(({ path, nonFinite }) => [path, nonFinite])).toEqual([
@@ -141,7 +141,7 @@ test("what is not finite is counted, and shows in the sums", async () => {
   expect(returns.values).toEqual([Number.NaN]);
 });
 
-test("nothing at all has no numbers", async () => {
+test("empty datasets have NaN statistics", async () => {
   const nothing = await statistics([]);
   expect(nothing).toMatchObject({ episodes: 0, steps: 0, transitions: 0, leaves: [], lengths: { min: Number.NaN, mean: Number.NaN, values: [] } });
   const empty = await statistics(rldsDataset<TestStep>(() => [{ steps: [] }], { stepSpec: TEST_SPEC }));
@@ -149,7 +149,7 @@ test("nothing at all has no numbers", async () => {
   for (const leaf of empty.leaves) expect(leaf).toMatchObject({ count: 0, min: Number.NaN, max: Number.NaN, mean: Number.NaN, std: Number.NaN });
 });
 
-test("normalisation as the docstring has it", async () => {
+test("the normalisation of the docstring has mean 0 and deviation 1", async () => {
   const rlds = mapSteps(datasetOf([goodEpisode(50, 0), goodEpisode(30, 1)], "array"), (step) => ({ ...step, observation: step.observation.state }));
   const [leaf] = (await statistics(rlds, { paths: ["observation"] })).leaves;
   const { mean, std } = (leaf as NonNullable<typeof leaf>).elements as { mean: Float64Array; std: Float64Array };
@@ -160,7 +160,7 @@ test("normalisation as the docstring has it", async () => {
   expectNear(after?.elements.std as Float64Array, [1, 1, 0], 1e-6);
 });
 
-test("histograms are numpy's", () => {
+test("histograms equal those of numpy", () => {
   expect(GOLDEN.histogram.length).toBe(18);
   for (const [values, bins, counts, edges] of GOLDEN.histogram) {
     const found = histogram(values, bins);
@@ -171,7 +171,7 @@ test("histograms are numpy's", () => {
   expect(() => histogram([1], 0)).toThrow(RangeError);
 });
 
-test("a value is between its bin's edges, however the quotient was rounded", () => {
+test("each value is between the edges of its bin, for any rounding", () => {
   const random = new TestRandom(3);
   for (let round = 0; round < 300; round++) {
     const values = Array.from({ length: 50 }, () => random.below(40) / 10 - 1.3);
@@ -182,14 +182,14 @@ test("a value is between its bin's edges, however the quotient was rounded", () 
   }
 });
 
-test("a quotient that is rounded up does not lift a value into the next bin", () => {
+test("a quotient that rounds up does not move a value into the next bin", () => {
   const counts = new Array<number>(25).fill(0);
   for (const bin of [0, 20, 24]) counts[bin] = 1;
   // The edge between the bins is 24.408000000000005.
   expect(histogram([-3.9, 24.408, 29.8 + 4e-15], 25).counts).toEqual(counts);
 });
 
-test("arguments, and steps of another form", async () => {
+test("rejects invalid arguments, ragged steps and aborted signals", async () => {
   const refused = (promise: Promise<unknown>) =>
     promise.then(
       () => new Error("not refused"),

@@ -7,7 +7,7 @@ import { errorOf, expectError, isRefused } from "../../../support/refused.ts";
 
 const text = { dtype: "string", shape: [] } as const;
 
-test("a spec from values: dtypes of typed arrays, shapes of nested ones, text", () => {
+test("stepSpecOf infers dtypes of typed arrays, nested shapes and text", () => {
   const step = {
     observation: {
       image: new Uint8Array(12),
@@ -69,13 +69,13 @@ test.each<[string, unknown, string]>([
   ["a DataView", { a: new DataView(new ArrayBuffer(8)) }, "a"],
   ["null in an array", { a: [null] }, "a/0"],
   ["a hole in a list of objects", { a: [{ b: 1 }, null] }, "a/1"],
-])("no spec: %s is a SPEC_MISMATCH that names its path and place", (_, step, path) => {
+])("stepSpecOf throws SPEC_MISMATCH with path and place: %s", (_, step, path) => {
   const error = errorOf(() => stepSpecOf(step, { episode: 2, step: 5 }));
   expectError(error, "SPEC_MISMATCH", new RegExp(`^${path} (must be|is required).*episode 2, step 5`));
   expect(error).toBeInstanceOf(RldsError);
 });
 
-test("a circle is told, not followed to the stack's end", () => {
+test("a cyclic value throws SPEC_MISMATCH instead of a stack overflow", () => {
   const circle: { self?: object } = {};
   circle.self = circle;
   expectError(
@@ -117,7 +117,7 @@ const VALUES: readonly unknown[] = [
   ],
 ];
 
-test("a leaf takes what a Replay's writer takes", () => {
+test("stepChecker accepts the same values as the writer of a Replay", () => {
   for (const leaf of LEAVES) {
     const writer = new Replay({ spec: { x: leaf }, tables: { t: { maxSize: 4 } } }).writer();
     for (const value of VALUES) {
@@ -128,7 +128,7 @@ test("a leaf takes what a Replay's writer takes", () => {
   }
 });
 
-test("a misfit names the leaf, the rule, the value and the place", () => {
+test("checkStep names the leaf, the rule, the value and the place", () => {
   const spec: StepSpec = { observation: { state: f32(4) }, goal: text, words: { dtype: "string", shape: [2] }, raw: { dtype: "bytes", shape: [] } };
   const step = { observation: { state: [1, 2, 3, 4] }, goal: "a", words: ["a", "b"], raw: new Uint8Array(3) };
   expect(() => checkStep(spec, step)).not.toThrow();
@@ -153,7 +153,7 @@ test("a misfit names the leaf, the rule, the value and the place", () => {
   );
 });
 
-test("flatten agrees on the order of leaves", () => {
+test("flatten and stepSpecOf have the same order of leaves", () => {
   const step = { b: [1, 2], a: { d: 1, c: [3] } };
   expect(flatten(stepSpecOf(step) as never, step)).toEqual([[3], 1, [1, 2]]);
 });

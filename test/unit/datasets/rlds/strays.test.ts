@@ -32,8 +32,8 @@ async function actions(from: ReadonlyMap<string, Uint8Array>): Promise<unknown[]
   return episodes;
 }
 
-describe("Parquet of others", () => {
-  it.each(["episode_id", "done", "truncated"])("refuses a %s that is missing, or NaN", async (role) => {
+describe("Parquet files of other programs", () => {
+  it.each(["episode_id", "done", "truncated"])("rejects a %s that is missing or NaN", async (role) => {
     for (const missing of [null, Number.NaN]) {
       const bytes = table({ [role]: [0, 0, missing, 1], obs: [1, 2, 3, 4], action: [1, 2, 3, 4] });
       const error = await errorFrom(actions(new Map([["a.parquet", bytes]])));
@@ -41,7 +41,7 @@ describe("Parquet of others", () => {
     }
   });
 
-  it("goes through files in the order of the numbers in their names", async () => {
+  it("reads files in the order of the numbers in their names", async () => {
     const files = new Map(
       [10, 9, 1, 2].map((i) => [`data-${i}.parquet`, table({ episode_id: [Math.floor(i / 2), Math.ceil(i / 2)], obs: [0, 0], action: [i, i + 0.5] })]),
     );
@@ -50,7 +50,7 @@ describe("Parquet of others", () => {
   });
 });
 
-it("orders paths by their numbers, and else by their characters", () => {
+it("sortPaths orders paths by their numbers, then by their characters", () => {
   const paths = [
     "b/file-000",
     "a/file-1000.x",
@@ -77,7 +77,7 @@ it("orders paths by their numbers, and else by their characters", () => {
   expect(sortPaths([...paths].reverse())).toEqual(ordered);
 });
 
-describe("texts that are no UTF-8", () => {
+describe("texts that are not UTF-8", () => {
   const npy = (descr: string, shape: string, elements: Uint8Array) => {
     const header = `{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }`.padEnd(117).concat("\n");
     return Uint8Array.of(0x93, ...new TextEncoder().encode("NUMPY"), 1, 0, header.length, 0, ...new TextEncoder().encode(header), ...elements);
@@ -92,14 +92,14 @@ describe("texts that are no UTF-8", () => {
       "tag.npy": npy("|S3", "(2,)", tag),
     });
 
-  it("are refused in an .npz, not replaced; a mark of bytes' order stays", async () => {
+  it("are rejected in an .npz, and a byte order mark is kept", async () => {
     const error = await errorFrom(openNpz(new Blob([archive(Uint8Array.of(0xff, 0xfe, 0, 65, 0, 0))])));
     expectError(error, "UNSUPPORTED", /^tag\.npy is not valid UTF-8/);
     for await (const { steps } of await openNpz(new Blob([archive(Uint8Array.of(0xef, 0xbb, 0xbf, 65, 0, 0))])))
       expect([...steps].map(({ tag }) => tag)).toEqual(["\ufeff", "A"]);
   });
 
-  it("are refused in HDF5, of fixed width and behind pointers", () => {
+  it("are rejected in HDF5, with fixed and variable width", () => {
     const fixed = elementOf({ type: 3, size: 3, vlen: false, strpad: 1, shape: [1] } as never, "a.hdf5", "/infos/said");
     expect(fixed.decode(new TextEncoder().encode("\u00e9\0"), {} as never)).toEqual(["\u00e9"]);
     expectError(
@@ -120,7 +120,7 @@ describe("texts that are no UTF-8", () => {
 });
 
 describe("a folder", () => {
-  it("has the files that links in it lead to, and none outside", async () => {
+  it("includes files behind inner links, and rejects links that lead outside", async () => {
     await writeParquet(rlds({ steps: [{ a: 1 }] }, { steps: [{ a: 2 }] }, { steps: [{ a: 3 }] }), folder, { fileBytes: 1, groupRows: 1 });
     mkdirSync(join(folder, "store"));
     renameSync(join(folder, "part-00001.parquet"), join(folder, "store", "blob"));
@@ -140,7 +140,7 @@ describe("a folder", () => {
     rmSync(outside, { recursive: true });
   });
 
-  it("with one file of JSON lines is that file, also in memory", async () => {
+  it("with one file of JSON lines opens as that file, even in memory", async () => {
     const files = memorySink();
     await writeJsonl(rlds({ steps: [{ a: 1 }] }), files);
     await writeJsonl(rlds({ steps: [{ a: 1 }] }), folder);
@@ -156,7 +156,7 @@ describe("a folder", () => {
     expectError(await errorFrom(openJsonl(files)), "UNSUPPORTED", /the folder must contain exactly one \.jsonl file, got 2/);
   });
 
-  it("may be given by its file: URL as text", async () => {
+  it("can be passed as a file: URL in a string", async () => {
     await writeJsonl(rlds({ steps: [{ a: 1 }] }), join(folder, "a b.jsonl"));
     const reader = await openJsonl(pathToFileURL(join(folder, "a b.jsonl")).href);
     expect(reader.name).toBe("a b");

@@ -57,7 +57,7 @@ function datasetOf(episodes: readonly (readonly TestStep[])[], form: Form = "arr
   });
 }
 
-test("batch: windows are those of rlds", () => {
+test("batch: windows equal those of rlds", () => {
   expect(GOLDEN.batch.length).toBe(384);
   for (const [length, size, shift, stride, dropRemainder, windows] of GOLDEN.batch) {
     const options = { size, stride, dropRemainder, ...(shift === null ? {} : { shift }) };
@@ -69,7 +69,7 @@ test("batch: windows are those of rlds", () => {
   }
 });
 
-test("shiftKeys: steps are those of rlds", async () => {
+test("shiftKeys: steps equal those of rlds", async () => {
   expect(GOLDEN.shift_keys.length).toBe(48);
   for (const [length, shift, keys, steps] of GOLDEN.shift_keys) {
     const shifted = await onlyEpisode(shiftKeys([{ steps: goldenSteps(length, 1) }], keys, shift));
@@ -77,7 +77,7 @@ test("shiftKeys: steps are those of rlds", async () => {
   }
 });
 
-test("truncateAfter: steps are those of rlds, but for the mark of the last one", async () => {
+test("truncateAfter: steps equal those of rlds, except for the flags of the last step", async () => {
   expect(GOLDEN.truncate.length).toBe(12);
   for (const [length, limit, steps] of GOLDEN.truncate) {
     const rlds = [{ steps: goldenSteps(length) }];
@@ -90,7 +90,7 @@ test("truncateAfter: steps are those of rlds, but for the mark of the last one",
   }
 });
 
-test("concatIfTerminal: steps are those of rlds", async () => {
+test("concatIfTerminal: steps equal those of rlds", async () => {
   for (const [terminal, steps] of GOLDEN.concat_if_terminal)
     expect(plain(await onlyEpisode(concatIfTerminal([{ steps: goldenSteps(3, 2, terminal) }], (last) => [last])))).toEqual(steps);
 });
@@ -187,7 +187,7 @@ function naiveNStep(steps: readonly TestStep[], n: number, gamma: number): unkno
 }
 
 for (const [name, transform, twin] of TWINS) {
-  test(`${name}: what its naive twin makes, of steps in every form; metadata stay, and its spec is true`, async () => {
+  test(`${name}: equals a naive implementation for every form of steps, with correct specs`, async () => {
     const random = new TestRandom(99);
     for (let round = 0; round < scaled(8, 2); round++) {
       const episodes = goodEpisodes(random, 4);
@@ -206,7 +206,7 @@ for (const [name, transform, twin] of TWINS) {
     }
   });
 
-  test(`${name}: steps are not read before they are asked for, and whoever breaks off closes steps and episodes`, async () => {
+  test(`${name}: reads steps lazily, and an early break closes steps and episodes`, async () => {
     for (const later of [false, true]) {
       const log: string[] = [];
       function* steps() {
@@ -238,7 +238,7 @@ for (const [name, transform, twin] of TWINS) {
   });
 }
 
-test("n-step returns stop where a discount is 0, as those of a table do", async () => {
+test("n-step returns stop at a discount of 0, as in a table", async () => {
   const steps = goodEpisode(6, 1).map((step, i) => ({ ...step, reward: 1, discount: i === 2 ? 0 : 0.5 }));
   const made = await onlyEpisode(nStep([{ steps }], { n: 4, gamma: 1 }));
   expect(made.map(({ reward, discount, n_steps }) => [reward, discount, n_steps])).toEqual([
@@ -256,7 +256,7 @@ test("n-step returns stop where a discount is 0, as those of a table do", async 
   ]);
 });
 
-test("a terminal observation is worth nothing, whatever the discount says", async () => {
+test("a terminal observation has the value 0 for any discount", async () => {
   const steps = goodEpisode(4, 1, true).map((step) => ({ ...step, reward: 1, discount: 1 }));
   expect((await onlyEpisode(nStep([{ steps }], { n: 2, gamma: 0.5 }))).map(({ reward, discount, n_steps }) => [reward, discount, n_steps])).toEqual([
     [1.5, 0.25, 2],
@@ -265,7 +265,7 @@ test("a terminal observation is worth nothing, whatever the discount says", asyn
   ]);
 });
 
-test("no n-step transition goes over an is_last", async () => {
+test("an n-step transition does not cross an is_last", async () => {
   const steps = [...goodEpisode(3, 1), ...goodEpisode(3, 2)];
   const made = await onlyEpisode(nStep([{ steps }], { n: 3, gamma: 1 }));
   expect(made.map(({ tag, n_steps, next_is_last }) => [tag, n_steps, next_is_last])).toEqual([
@@ -276,7 +276,7 @@ test("no n-step transition goes over an is_last", async () => {
   ]);
 });
 
-test("a tail that dangles has its n-step transitions too", async () => {
+test("steps without is_last at the end still have n-step transitions", async () => {
   const steps = goodEpisode(5, 1).map((step) => ({ ...step, is_last: false }));
   expect((await onlyEpisode(nStep([{ steps }], { n: 2, gamma: 1 }))).map(({ next_is_last, n_steps }) => [next_is_last, n_steps])).toEqual([
     [false, 2],
@@ -286,7 +286,7 @@ test("a tail that dangles has its n-step transitions too", async () => {
   ]);
 });
 
-test("rewards, discounts and flags that are none are told with their place", async () => {
+test("nStep names the place of invalid rewards, discounts and flags", async () => {
   const refused = async (change: object) => {
     const steps = goodEpisode(3, 0).map((step, i) => (i === 1 ? { ...step, ...change } : step));
     return onlyEpisode(nStep([{ steps }], { n: 2, gamma: 1 })).then(
@@ -299,7 +299,7 @@ test("rewards, discounts and flags that are none are told with their place", asy
   expectError(await refused({ is_last: "no" }), "SPEC_MISMATCH", /^is_last must be a flag/);
 });
 
-test("the one-liners of shiftKeys: (s, a, r, s') and SARSA", async () => {
+test("shiftKeys creates (s, a, r, s') and SARSA steps", async () => {
   const rlds = [{ steps: goodEpisode(4, 1, true) }];
   const sars = shiftKeys(
     mapSteps(rlds, (step) => ({ ...step, next_observation: step.observation })),
@@ -329,7 +329,7 @@ test("the one-liners of shiftKeys: (s, a, r, s') and SARSA", async () => {
   expect((await onlyEpisode(sarsa)).map(({ next_action }) => next_action)).toEqual([1, 2, 3].map((i) => steps[i]?.action));
 });
 
-test("a predicate may look at steps that come only once: whoever comes after it gets all of them", async () => {
+test("a predicate can read one-time steps, and later readers get all of them", async () => {
   for (const form of EVERY_FORM) {
     for (const looks of [0, 1, 3, 99]) {
       const episodes = Array.from({ length: 4 }, (_, number) => goodEpisode(5, number));
@@ -393,7 +393,7 @@ async function specOf(mapped: RldsDataset<unknown>): Promise<StepSpec | undefine
   return mapped.stepSpec;
 }
 
-test("mapped specs: given, made of the old one, found out, or not known", async () => {
+test("mapSteps knows its spec from options, the old spec or the first step", async () => {
   const rlds = datasetOf([goodEpisode(3, 0)]);
   const spec = TEST_SPEC as { readonly [field: string]: StepSpec };
   const grey: StepSpec = { dtype: "u8", shape: [84, 84] };
@@ -429,7 +429,7 @@ test("mapped specs: given, made of the old one, found out, or not known", async 
   expect(calls).toBe(0);
 });
 
-test("images keep their shape where a function leaves them alone", async () => {
+test("unchanged images keep their shape in mapSteps", async () => {
   const spec: StepSpec = { image: { dtype: "u8", shape: [4, 4, 3] }, state: { dtype: "f32", shape: [2] } };
   const rlds = rldsDataset<{ image: Uint8Array; state: Float32Array }>(() => [{ steps: [{ image: new Uint8Array(48), state: new Float32Array(2) }] }], {
     stepSpec: spec,
@@ -437,19 +437,19 @@ test("images keep their shape where a function leaves them alone", async () => {
   expect(await specOf(mapSteps(rlds, (step) => ({ ...step, state: step.state.map((x) => x + 1) })))).toEqual(spec);
 });
 
-test("windows of columns are views where the stride is 1", async () => {
+test("windows of columns are views if the stride is 1", async () => {
   const steps = FORMS.columns(goodEpisode(6, 0));
   const [window] = (await onlyEpisode(batch([{ steps }], { size: 3 }))) as unknown as [{ action: { data: Float32Array } }];
   expect(window.action.data.buffer).toBe((steps.data[0] as Float32Array).buffer);
 });
 
-test("steps of another form are told by batch with their place", async () => {
+test("batch names the place of a step of another shape", async () => {
   const steps = goodEpisode(4, 0).map((step, i) => (i === 2 ? { ...step, action: new Float32Array(3) } : step));
   const error = await onlyEpisode(batch([{ steps: goodEpisode(2, 0) }, { steps }].slice(1), { size: 2 })).catch((error: Error) => error);
   expectError(error as Error, "SPEC_MISMATCH", /^action must be f32 of shape \[2\], got Float32Array\(3\) \(episode 0, step 2\)/);
 });
 
-test("bigints, texts and bytes have columns too", () => {
+test("batch has columns for bigints, texts and bytes", () => {
   const steps = [1n, 2n].map((id) => ({ id, ids: [id, 7], word: "a", raw: new Uint8Array(Number(id)), words: ["b", `${id}`] }));
   const spec = {
     ...(stepSpecOf({ id: 1n, word: "a", words: ["b", "c"] }) as object),
@@ -467,7 +467,7 @@ test("bigints, texts and bytes have columns too", () => {
   ]);
 });
 
-test("arguments are checked", async () => {
+test("rejects invalid arguments", async () => {
   const rlds = datasetOf([goodEpisode(2, 0)]);
   const refuse = (call: () => unknown, kind: typeof TypeError | typeof RangeError, ...says: RegExp[]) => expectError(errorOf(call), kind, ...says);
   refuse(() => batch(rlds, {} as never), TypeError, /^size is required: an integer/);
@@ -490,7 +490,7 @@ test("arguments are checked", async () => {
   await expect(stepsOf(shiftKeys(rlds, ["tags" as never], 1))).rejects.toThrow(/^a key must .*\(.*tag.*\), got "tags"/);
 });
 
-test("episodes that are there at once are given at once", () => {
+test("sync episodes are returned without promises", () => {
   const episodes = [goodEpisode(3, 0), goodEpisode(2, 1)].map((steps) => ({ steps }));
   const made = mapSteps(episodes, (step) => step.reward) as Iterable<{ steps: Iterable<number> }>;
   expect([...made].map(({ steps }) => [...steps])).toEqual([

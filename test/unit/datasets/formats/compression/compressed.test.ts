@@ -34,7 +34,7 @@ async function told(reader: RldsReader) {
 const FILES = ["own.jsonl", "steps.jsonl", "plain.parquet", "d4rl/whole.hdf5", "npz/recorded.npz"] as const;
 
 describe("gzip", () => {
-  it.each(FILES)("%s reads as the file itself", async (name) => {
+  it.each(FILES)("%s reads like the uncompressed file", async (name) => {
     const path = join(folder, `${name.replace("/", "-")}.gz`);
     writeFileSync(path, gzipSync(extra(name)));
     const [packed, plain] = [(await openRlds(path)) as RldsReader, (await openRlds(dataFolder(`extra/${name}`))) as RldsReader];
@@ -43,7 +43,7 @@ describe("gzip", () => {
     expect(await told(packed)).toEqual(await told(plain));
   });
 
-  it("of several members, and by the function of a format", async () => {
+  it("with several members is read, also by the open function of a format", async () => {
     const lines = extra("own.jsonl");
     const half = lines.indexOf(10, lines.length >> 1) + 1;
     const members = new Blob([gzipSync(lines.subarray(0, half)), gzipSync(new Uint8Array(0)), gzipSync(lines.subarray(half))]);
@@ -53,7 +53,7 @@ describe("gzip", () => {
     await openNpz(new Blob([gzipSync(extra("npz/recorded.npz"))])).then((reader) => reader.close());
   });
 
-  it("with another checksum, cut, or in a member before the last one damaged, is refused", async () => {
+  it("with a wrong checksum, truncated or with a damaged member is rejected", async () => {
     const lines = extra("steps.jsonl");
     const damaged = (change: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>) => change(gzipSync(lines));
     const set = (at: number) => (bytes: Uint8Array<ArrayBuffer>) => {
@@ -66,7 +66,7 @@ describe("gzip", () => {
         await expect(openRlds(new Blob(parts))).rejects.toMatchObject({ name: "RldsError", code: "CORRUPT", message: expect.stringMatching(/gzip/) });
   });
 
-  it("of a cut file gives what stands before the cut, where it salvages", async () => {
+  it("of a truncated file is read up to the cut with salvage", async () => {
     const lines = extra("own.jsonl");
     const bytes = gzipSync(lines);
     const reader = await openRlds(new Blob([bytes.subarray(0, bytes.length * 0.8)]), { salvage: true });
@@ -76,7 +76,7 @@ describe("gzip", () => {
     await reader.close();
   });
 
-  it("of an archive is still an archive", async () => {
+  it("of a tar archive is rejected as an archive", async () => {
     const tar = new Uint8Array(1024);
     tar.set(new TextEncoder().encode("ustar"), 257);
     tar.set(new TextEncoder().encode("steps.jsonl"), 0);
@@ -87,7 +87,7 @@ describe("gzip", () => {
     });
   });
 
-  it.runIf(whole)("that inflates to more than maxBytes is refused before it is in memory; text is not", async () => {
+  it.runIf(whole)("larger than maxBytes is rejected, except for text", async () => {
     const zeros = gzipSync(new Uint8Array(2 ** 24));
     await expect(openRlds(new Blob([zeros]), { maxBytes: 2 ** 20 })).rejects.toMatchObject({
       code: "CORRUPT",
@@ -111,12 +111,12 @@ describe("Zstandard", () => {
     ["frames.jsonl.zst", "own.jsonl"],
     ["whole.hdf5.zst", "d4rl/whole.hdf5"],
     ["plain.parquet.zst", "plain.parquet"],
-  ])("%s reads as the file itself", async (packed, plain) => {
+  ])("%s reads like the uncompressed file", async (packed, plain) => {
     const reader = (await openRlds(dataFolder(`compressed/${packed}`))) as RldsReader;
     expect(await told(reader)).toEqual(await told((await openRlds(dataFolder(`extra/${plain}`))) as RldsReader));
   });
 
-  it("takes no more memory than its bounds", async () => {
+  it("rejects files that need more memory than the limits", async () => {
     await expect(openRlds(dataFolder("compressed/bomb.zst"), { maxBytes: 2 ** 20 })).rejects.toMatchObject({
       code: "CORRUPT",
       message: expect.stringContaining("maxBytes"),
@@ -127,7 +127,7 @@ describe("Zstandard", () => {
     });
   });
 
-  it("never decodes for ever: a table of Huffman weights of one symbol takes no bits", () => {
+  it("isEndlessTable detects a Huffman table with a symbol that takes no bits", () => {
     // The block has literals of type 3, an accuracy of 5, and a first symbol with all 32 places, stored as the 5 bits of 31 and one more bit.
     const block = Uint8Array.of(2, 0, 0, 4, 0xf0, 0x03, 0, 0, 1);
     expect(isEndlessTable(block)).toBe(true);
@@ -136,8 +136,8 @@ describe("Zstandard", () => {
   });
 });
 
-describe("a streamed file", () => {
-  it("gives the same bytes wherever they are read, forward and back", async () => {
+describe("a decompressed file", () => {
+  it("returns the same bytes for reads at any offset, forward and backward", async () => {
     const random = new TestRandom(3);
     const bytes = new TextEncoder().encode(Array.from({ length: 200_000 }, (_, i) => `${i},`).join(""));
     const file = (await decompressedFile(bytesFile("x.csv.gz", gzipSync(bytes)), { maxBytes: 2 ** 16 })) as NonNullable<
@@ -152,7 +152,7 @@ describe("a streamed file", () => {
   });
 });
 
-it("mutants end in an error that names the file, or read", async () => {
+it("damaged compressed files either read or throw an RldsError that names the file", async () => {
   const random = new TestRandom(7);
   const counts = { read: 0, refused: 0 };
   const originals = [gzipSync(extra("own.jsonl")), zstd("own.jsonl.zst"), zstd("stream.jsonl.zst"), zstd("frames.jsonl.zst")];
@@ -181,7 +181,7 @@ it("mutants end in an error that names the file, or read", async () => {
   expect(counts.refused).toBeGreaterThan(counts.read);
 });
 
-it("closes the file that it is in, once its reader is closed or it is in memory", async () => {
+it("decompressedFile closes its source with the reader, or after loading it into memory", async () => {
   let closed = 0;
   const source = (name: string) => ({ ...bytesFile(`${name}.gz`, gzipSync(extra(name))), close: async () => void closed++ });
   const text = await decompressedFile(source("own.jsonl"), { maxBytes: 2 ** 20 });

@@ -21,7 +21,7 @@ async function read(from: Parameters<typeof openCsv>[0], options: CsvOptions = {
 }
 
 describe.each(["pandas.csv", "pandas.tsv"])("%s", (name) => {
-  it("has the values that pandas reads", async () => {
+  it("has the same values as in pandas", async () => {
     const reader = (await openRlds(dataFolder(`csv/${name}`))) as RldsReader;
     expect([reader.format, reader.name]).toEqual(["csv", "pandas"]);
     expect(reader.stepSpec).toMatchObject({
@@ -56,7 +56,7 @@ describe.each(["pandas.csv", "pandas.tsv"])("%s", (name) => {
     await reader.close();
   });
 
-  it("is the same under gzip", async () => {
+  it("reads the same with gzip", async () => {
     const packed = (await openRlds(new File([new Uint8Array(gzipSync(fileBytes(dataFolder(`csv/${name}`))))], `${name}.gz`))) as RldsReader;
     const plain = (await openRlds(dataFolder(`csv/${name}`))) as RldsReader;
     expect(columnsTold(await all(packed))).toEqual(columnsTold(await all(plain)));
@@ -80,12 +80,12 @@ describe("column names", () => {
     expect(await spec(head, row)).toMatchObject(expected);
   });
 
-  it("columns may stand in any order, and elements too", async () => {
+  it("columns and elements may have any order", async () => {
     const { steps } = await read(csv("action.1,reward,observation.2,observation.0,action.0,observation.1", "1,2,3,4,5,6"));
     expect(steps[0]).toMatchObject({ observation: Float32Array.of(4, 6, 3), action: Int32Array.of(5, 1), reward: 2 });
   });
 
-  it("are chosen, renamed and given values for what is missing", async () => {
+  it("columns can be omitted and renamed, and null replaces empty cells", async () => {
     const file = () => csv("observation,action,speed,note,reward", "1,2,3,a,", "1,2,,b,4");
     await expect(read(file())).rejects.toMatchObject({ code: expect.stringMatching(/UNSUPPORTED|SPEC_MISMATCH/) });
     const { steps, reader } = await read(file(), {
@@ -102,7 +102,7 @@ describe("column names", () => {
   });
 });
 
-describe("episodes", () => {
+describe("episodes are separated", () => {
   it.each<[string, readonly string[], readonly (readonly [number, string])[]]>([
     [
       "by their number",
@@ -136,7 +136,7 @@ describe("episodes", () => {
 });
 
 describe("cells", () => {
-  it("numbers keep their value, and what is no number makes its column text", async () => {
+  it("numbers keep their values, and a cell that is not a number makes its column text", async () => {
     const head = "observation,action,reward,a,b,c,d,e,f,g";
     const { reader, steps } = await read(csv(head, "1,0,1,0.1,1700000000.033,18446744073709551615,007,nan,true,12", "1,0,1,1e3,2.5,1,008,-inf,FALSE,x"));
     expect(reader.stepSpec).toMatchObject({
@@ -154,7 +154,7 @@ describe("cells", () => {
     ]);
   });
 
-  it("quotes, blank lines, marks of UTF-8 and ends of lines", async () => {
+  it("quotes, blank lines, byte order marks and all line endings are read", async () => {
     const rows = ["note,observation,action,reward", '"a ""b"", c",1,2,3', "", '"x\ny",4,5,6', " z ,7,8,9"];
     for (const end of ["\n", "\r\n", "\r"]) {
       const { steps } = await read(new File([`\ufeff${rows.map((row) => row.replace("\n", end)).join(end)}`], "a.csv"));
@@ -167,7 +167,7 @@ describe("cells", () => {
   });
 });
 
-describe("what is wrong is named with its line", () => {
+describe("errors name the file and the line", () => {
   it.each<[string, readonly string[], string, RegExp]>([
     ["nothing", [""], "EMPTY", /no lines/],
     ["names alone", [HEAD], "EMPTY", /no rows below the header/],
@@ -181,15 +181,15 @@ describe("what is wrong is named with its line", () => {
     await expect(read(csv(...lines))).rejects.toMatchObject({ name: "RldsError", code, file: "table.csv", message: expect.stringMatching(message) });
   });
 
-  it("and lost, where the rest is salvaged", async () => {
+  it("with salvage, damaged lines are lost and the rest is read", async () => {
     const { reader, episodes } = await read(csv(HEAD, "1,2,3,4,False", "1,2,3", "1,2,3,4,False", "1,2,3,4,True", '1,2,3,"4'), { salvage: true });
     expect(episodes.map(({ steps }) => steps.length)).toEqual([1, 3]);
     expect(reader.losses?.map(({ reason }) => reason)).toEqual([expect.stringMatching(/line 3 has 3 cells/), expect.stringMatching(/line 6/)]);
   });
 });
 
-describe("bounds", () => {
-  it("a million cells of one row, a row without end, and text that is no table", async () => {
+describe("limits", () => {
+  it("too many columns, an endless row and text that is not a table are rejected", async () => {
     const wide = Array.from({ length: 5000 }, (_, i) => `name${i}x`).join(",");
     await expect(read(csv(`${HEAD},${wide}`, "1"))).rejects.toMatchObject({
       code: "UNSUPPORTED",
@@ -209,7 +209,7 @@ describe("bounds", () => {
     await reader.close();
   });
 
-  it("rows of a long file are read with little memory, whatever the blocks", async () => {
+  it("rows of a long file are read across blocks", async () => {
     const count = scaled(40_000);
     const lines = Array.from({ length: count }, (_, i) => `${i},"é${i}",${i % 7},0.5,${i % 100 === 99}`);
     const { steps } = await read(csv("observation,note,action,reward,truncated", ...lines));
@@ -217,7 +217,7 @@ describe("bounds", () => {
     expect(steps.at(-1)).toMatchObject({ observation: count - 1, note: `é${count - 1}` });
   });
 
-  it("mutants end in an error that names the file, or read", async () => {
+  it("damaged files either read or throw an RldsError that names the file", async () => {
     const random = new TestRandom(9);
     const original = fileBytes(dataFolder("csv/pandas.csv"));
     const counts = { read: 0, refused: 0 };
@@ -238,7 +238,7 @@ describe("bounds", () => {
   });
 });
 
-it("null states what stands for a cell without text, in leaves of several numbers as well", async () => {
+it("null replaces empty cells, also in leaves with several elements", async () => {
   const table = csv(`${HEAD},distance`, "1,2,3,1,false,", ",5,6,1,true,2.5");
   const blank = await read(table);
   expect([blank.steps[1]?.observation[0], blank.steps[0]?.distance]).toEqual([NaN, NaN]);

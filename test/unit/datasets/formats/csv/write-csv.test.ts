@@ -47,7 +47,7 @@ function valuesOf({ observation: { state, grid, said }, ...step }: Step, k: numb
   ];
 }
 
-test("a column per element, each value exact, rows of all episodes", async () => {
+test("writeCsv writes one column per element, exact values and rows of all episodes", async () => {
   const episodes = data([3, 4]);
   const { data: rows, errors } = Papa.parse<string[]>(await textOf(episodes), { skipEmptyLines: true });
   expect(errors).toEqual([]);
@@ -64,7 +64,7 @@ test("a column per element, each value exact, rows of all episodes", async () =>
   expect(await textOf(data([3, 4]))).toBe(await textOf(episodes));
 });
 
-test("numbers have the fewest digits from which they come back", () => {
+test("numbers have the fewest digits that restore them", () => {
   expect(["f32", "f64"].map((dtype) => numberText(Math.fround(0.1), dtype))).toEqual(["0.1", "0.10000000149011612"]);
   expect([0, -0, Number.NaN, Infinity, -Infinity, 1e30, 2 ** 53].map((value) => numberText(value, "f64"))).toEqual([
     ...["0", "-0", "NaN", "Infinity", "-Infinity", "1e+30", "9007199254740992"],
@@ -79,7 +79,7 @@ test("numbers have the fewest digits from which they come back", () => {
   }
 });
 
-test("what CSV has no form for is lost, or refused by strict", async () => {
+test("parts that CSV cannot represent are reported as losses, or rejected with strict", async () => {
   const files = memorySink();
   const spec = { ...stepSpec, blob: leaf("bytes"), operator: leaf("i32") } as unknown as StepSpec;
   const more = { ...metadataSpec, episode_id: leaf("i64"), episode_index: leaf("i64") } as typeof metadataSpec;
@@ -103,7 +103,7 @@ test("what CSV has no form for is lost, or refused by strict", async () => {
 
 const python = pythonWith("pandas");
 
-test.skipIf(python === undefined)("pandas reads it", async () => {
+test.skipIf(python === undefined)("pandas reads the file", async () => {
   const path = join(folder, "steps.csv");
   const episodes = data([3, 4]);
   await writeCsv(episodes as unknown as RldsDataset<unknown>, path);

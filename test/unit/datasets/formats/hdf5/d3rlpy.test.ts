@@ -12,7 +12,7 @@ const path = (name: string) => dataFolder(`d3rlpy/${name}.h5`);
 const ends = ({ steps, final_step }: ReadEpisode) => [steps.length, final_step, steps.at(steps.length - 1).is_last, steps.at(steps.length - 1).is_terminal];
 
 describe("version 2", () => {
-  it("has an episode for each number, in the order of numbers", async () => {
+  it("has the episodes in the order of their numbers", async () => {
     const reader = (await openRlds(path("v2"))) as RldsReader;
     expect([reader.format, reader.name, reader.episodes]).toEqual(["d3rlpy", "v2", 12]);
     expect(reader.stepSpec).toMatchObject({
@@ -33,7 +33,7 @@ describe("version 2", () => {
     await reader.close();
   });
 
-  it("observations may be tuples; columns are chosen", async () => {
+  it("supports tuples as observations, and a choice of columns", async () => {
     const reader = (await openRlds(path("tuples"))) as RldsReader;
     expect((reader.stepSpec as { readonly observation: unknown }).observation).toEqual([
       { dtype: "f32", shape: [3] },
@@ -52,7 +52,7 @@ describe("version 2", () => {
 });
 
 describe("version 1", () => {
-  it("is flat, and episode_terminals say where episodes are cut", async () => {
+  it("is flat, and episode_terminals mark the ends of episodes", async () => {
     const reader = (await openRlds(path("v1"), { finalObservation: "none" })) as RldsReader;
     expect(reader.format).toBe("d4rl");
     const episodes = await all(reader);
@@ -65,7 +65,7 @@ describe("version 1", () => {
   });
 });
 
-it("mutants end in an error that names the file, or read", async () => {
+it("damaged files either read or throw an RldsError that names the file", async () => {
   const random = new TestRandom(13);
   const counts = { read: 0, refused: 0 };
   for (const name of ["v2", "tuples"]) {

@@ -15,7 +15,7 @@ const ends = (episodes: readonly ReadEpisode[]) =>
   });
 
 describe("HalfCheetah", () => {
-  it("has the columns that were written, and 16 episodes that were cut", async () => {
+  it("has the written columns, and 16 truncated episodes", async () => {
     const { d4rl } = json("expected_hdf5.json");
     const reader = await openD4rl(dataFolder("d4rl/half_cheetah.hdf5"));
     expect(reader).toMatchObject({ format: "d4rl", name: "half_cheetah", metadataSpec: {} });
@@ -31,13 +31,13 @@ describe("HalfCheetah", () => {
   });
 });
 
-describe("RLDS's importer", () => {
+describe("compared with the RLDS importer", () => {
   const expected = json("extra/expected_d4rl.json");
   // biome-ignore lint/suspicious/noExplicitAny: the importer's results
   const flat = (value: any, path = ""): [string, number][] =>
     "crc32" in value ? [[path, value.crc32]] : Object.entries(value).flatMap(([name, one]) => flat(one, path === "" ? name : `${path}/${name}`));
 
-  it.each(["whole", "next"])("makes the same steps of %s", async (name) => {
+  it.each(["whole", "next"])("has the same steps in %s", async (name) => {
     const reader = await openD4rl(extra(name), { infos: true });
     const episodes = await all(reader);
     expect(episodes.length).toBe(expected[name].length);
@@ -48,7 +48,7 @@ describe("RLDS's importer", () => {
     await reader.close();
   });
 
-  it("has the file's metadata in every episode", async () => {
+  it("has the metadata of the file in every episode", async () => {
     const reader = await openD4rl(extra("whole"));
     expect(reader.metadataSpec).toEqual({
       algorithm: { dtype: "string", shape: [] },
@@ -64,7 +64,7 @@ describe("RLDS's importer", () => {
 });
 
 describe("final observations", () => {
-  it("are zeros where the environment ended it, and none where it was cut", async () => {
+  it("are zeros after a terminated episode, and missing after a truncated one", async () => {
     const episodes = await allOf(openD4rl(extra("whole")));
     expect(ends(episodes)).toEqual([
       [8, true, true, 0],
@@ -76,7 +76,7 @@ describe("final observations", () => {
     expect(episodes[0]?.steps.at(6)).toMatchObject({ discount: 0, is_last: false });
   });
 
-  it("are none on request: the last transition is the last step", async () => {
+  it('are omitted with finalObservation "none"', async () => {
     const episodes = await allOf(openD4rl(extra("whole"), { finalObservation: "none" }));
     expect(ends(episodes)).toEqual([
       [7, true, true, 0],
@@ -87,7 +87,7 @@ describe("final observations", () => {
     expect(episodes[0]?.steps.at(6).reward).not.toBe(0);
   });
 
-  it("are the episode's own next observations where there are any; a tail ends nowhere", async () => {
+  it('are the next observations of the file with finalObservation "next"', async () => {
     const episodes = await allOf(openD4rl(extra("tail"), { finalObservation: "next" }));
     expect(ends(episodes)).toEqual([
       [21, true, true, 0],
@@ -103,7 +103,7 @@ describe("final observations", () => {
 });
 
 describe("options", () => {
-  it("without timeouts the time limit cuts episodes", async () => {
+  it("maxEpisodeSteps truncates episodes if the file has no timeouts", async () => {
     const reader = await openD4rl(extra("no_timeouts"), { maxEpisodeSteps: 25 });
     expect(ends(await all(reader))).toEqual([
       [10, true, true, 0],
@@ -114,15 +114,15 @@ describe("options", () => {
     await reader.close();
   });
 
-  it("are checked", async () => {
+  it("reject invalid values and enforce maxBytes", async () => {
     await expect(openD4rl(extra("whole"), { finalObservation: "zeros" as "none" })).rejects.toThrow(RangeError);
     await expect(openD4rl(extra("whole"), { maxEpisodeSteps: 0 })).rejects.toThrow(RangeError);
     await expect(openD4rl(extra("whole"), { maxBytes: 1000 })).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("maxBytes") });
   });
 });
 
-describe("types of HDF5", () => {
-  it("are read as they are", async () => {
+describe("HDF5 types", () => {
+  it("are read with their dtypes and values", async () => {
     const reader = await openD4rl(extra("odd"), { infos: true });
     expect(reader.about).toEqual({ env: "odd-v0", numbers: new BigInt64Array([0n, 1n, 2n]) });
     const [episode] = await all(reader);
@@ -148,7 +148,7 @@ describe("types of HDF5", () => {
     await reader.close();
   });
 
-  it("that are no leaf are refused by name, and nothing is read from elsewhere", async () => {
+  it("that cannot be leaves are rejected by name, and other files are never read", async () => {
     await expect(openD4rl(extra("refused"), { infos: true })).rejects.toMatchObject({ code: "UNSUPPORTED", file: "refused.hdf5" });
     const { openHdf5 } = await import("../../../../../src/datasets/formats/hdf5/open-file.ts");
     const { hdf5 } = await openHdf5(extra("refused"), [], {});

@@ -46,7 +46,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-it("reads every filter as the numbers that were written", async () => {
+it("reads the written numbers through every filter", async () => {
   const { openD4rl } = await fresh();
   const reader = await openD4rl(PATH, { infos: true });
   const infos = infosOf(await all(reader));
@@ -59,14 +59,14 @@ it("reads every filter as the numbers that were written", async () => {
   }
 });
 
-it("a filter that no plugin has is refused by its number", async () => {
+it("a filter without a plugin is rejected with its number", async () => {
   const { openHdf5 } = await fresh();
   const { hdf5 } = await openHdf5(PATH, [], {});
   await expect(hdf5.column("/others/sperr")).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringMatching(/\(filter 32028\).*gzip/) });
   await hdf5.close();
 });
 
-it("an instance that comes after a trap has the plugins, too", async () => {
+it("a library that is loaded again after a trap still has the plugins", async () => {
   const { openHdf5, h5wasm } = await fresh();
   const { hdf5 } = await openHdf5(PATH, [], {});
   const column = await hdf5.column("/infos/lzf");
@@ -94,12 +94,12 @@ it("plugins write nothing to the console", async () => {
   }
 });
 
-describe("without the package", () => {
+describe("without h5wasm-plugins", () => {
   const missing = () => {
     throw new Error("not found");
   };
 
-  it("says what to install, and what else", async () => {
+  it("the error names the packages to install, and gzip as an alternative", async () => {
     vi.doMock("h5wasm-plugins", missing);
     const { openD4rl } = await fresh();
     await expect(openD4rl(dataFolder("extra/d4rl/lzf.hdf5"))).rejects.toMatchObject({
@@ -109,7 +109,7 @@ describe("without the package", () => {
     });
   });
 
-  it("a plugin that the program put into h5wasm's files is used, also after a trap", async () => {
+  it("a plugin that the program adds to h5wasm is used, even after a trap", async () => {
     vi.doMock("h5wasm-plugins", missing);
     const { openD4rl, openHdf5, h5wasm } = await fresh();
     const { library } = await h5wasm();
@@ -125,7 +125,7 @@ describe("without the package", () => {
     await hdf5.close();
   });
 
-  it("a server that has no plugin is named", async () => {
+  it("the error names the URL of a plugin that cannot be loaded", async () => {
     vi.doMock("h5wasm-plugins", () => ({ base_url: "https://host.example/chunks" }));
     vi.stubGlobal("fetch", async () => new Response("<!doctype html>", { headers: { "content-length": "15" } }));
     try {
@@ -140,7 +140,7 @@ describe("without the package", () => {
   });
 });
 
-it("every damaged byte of a compressed chunk ends in an error or other numbers, and the next file is read", async () => {
+it("damaged chunks return numbers or throw an RldsError, and the next file is read", async () => {
   const { openHdf5 } = await fresh();
   const bytes = fileBytes(PATH);
   const counts = { read: 0, refused: 0 };

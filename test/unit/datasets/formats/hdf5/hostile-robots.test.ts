@@ -33,13 +33,13 @@ it.each<[string, "UNSUPPORTED" | "CORRUPT", RegExp]>([
   TIMEOUT_MS,
 );
 
-it("a circle of metadata takes nothing with it", async () => {
+it("a cycle of metadata is reported as unread, and the episode is read", async () => {
   const reader = (await openRlds(path("circle_of_metadata"))) as RldsReader;
   expect([(await all(reader)).length, reader.about.unread]).toEqual([1, ["/data/demo_0/info"]]);
   await reader.close();
 });
 
-it("a filter of 10^9 names is refused only where it is read", async () => {
+it("a mask that is too large is rejected only if its split is read", async () => {
   const reader = (await openRlds(path("mask"))) as RldsReader;
   expect(await all(reader)).toHaveLength(1);
   await reader.close();

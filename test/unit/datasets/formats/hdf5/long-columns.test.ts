@@ -14,7 +14,7 @@ it.each([
   ["chunks", 700],
   ["chunks of more than a piece", 12_000],
   ["one block", undefined],
-])("stored in %s", async (_, chunk) => {
+])("columns stored in %s are read in order", async (_, chunk) => {
   const observations = Float32Array.from({ length: ROWS * WIDTH }, (_, i) => i % 100_003);
   const file = await h5File({
     observations: chunk === undefined ? [observations, [ROWS, WIDTH]] : [observations, [ROWS, WIDTH], [chunk, WIDTH]],
@@ -37,7 +37,7 @@ it.each([
   await reader.close();
 });
 
-it("half floats, booleans and texts", async () => {
+it("half floats, booleans and texts are read in order", async () => {
   const reader = await openRobots(dataFolder("extra/robots/long.hdf5"));
   const [episode] = await all(reader);
   const columns = (episode as ReadEpisode).steps.columns as { readonly observation: { readonly [name: string]: { readonly data: ArrayLike<unknown> } } };

@@ -57,9 +57,9 @@ async function metadata(from: Parameters<typeof openRlds>[0]) {
   return { about: reader.about, episodes: episodes.map(({ steps: _, final_step: __, reset_kwargs: ___, ...rest }) => rest), spec: reader.metadataSpec };
 }
 
-describe("seeds, control modes and successes are metadata of the episodes", () => {
+describe("episode metadata from the JSON file", () => {
   const server = () => fileServer(folder, true);
-  it("beside a path, in a folder, beside a URL", async () => {
+  it("is read for a path, a folder, a Map and a URL", async () => {
     const files = new Map([
       ["trajectory.h5", fileBytes(H5)],
       ["trajectory.json", new TextEncoder().encode(JSON_TEXT) as Uint8Array<ArrayBuffer>],
@@ -73,7 +73,7 @@ describe("seeds, control modes and successes are metadata of the episodes", () =
     }
   });
 
-  it("where it is not there, or is another file, nothing is said of them", async () => {
+  it("is omitted if the file is missing or has another form", async () => {
     const http = await server();
     rmSync(beside);
     for (const from of [path, new Blob([fileBytes(H5)]), new URL("trajectory.h5", http.url)]) expect((await metadata(from)).episodes).toEqual([{}, {}]);
@@ -82,7 +82,7 @@ describe("seeds, control modes and successes are metadata of the episodes", () =
     expect((await metadata(path)).episodes).toEqual([{}, {}]);
   });
 
-  it("a damaged one is named, and takes no trajectory with it", async () => {
+  it("is lost if the file is damaged, and the trajectories are still read", async () => {
     for (const text of [JSON_TEXT.slice(0, 100), "[".repeat(1000), '{"env_info":{"env_id":"x"},"episodes":[{"a":{"b":[[1],2]}},7,null]}']) {
       writeFileSync(beside, text);
       const { about, episodes } = await metadata(path);

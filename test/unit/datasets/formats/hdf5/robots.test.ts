@@ -12,7 +12,7 @@ const path = (name: string) => dataFolder(`wild/hdf5_robots/${name}`);
 const ends = ({ steps, final_step }: ReadEpisode) => [steps.length, final_step, steps.at(steps.length - 1).is_last, steps.at(steps.length - 1).is_terminal];
 
 describe("robomimic", () => {
-  it("has episodes with final observations, and what is beside them", async () => {
+  it("has episodes with final observations, states and metadata", async () => {
     const reader = (await openRlds(path("robomimic.hdf5"))) as RldsReader;
     expect([reader.format, reader.name, reader.episodes, await reader.lengths?.()]).toEqual(["robomimic", "robomimic", 2, [6, 11]]);
     expect(reader.stepSpec).toMatchObject({
@@ -37,7 +37,7 @@ describe("robomimic", () => {
     await reader.close();
   });
 
-  it("has splits by its filters", async () => {
+  it("has its masks as splits", async () => {
     const reader = await openRlds(path("robomimic.hdf5"), { split: "valid" });
     expect([reader.splits, reader.split, reader.episodes]).toEqual([["train", "valid"], "valid", 1]);
     await reader.close();
@@ -54,7 +54,7 @@ describe("robomimic", () => {
     });
   });
 
-  it("is Isaac Lab's, without rewards, in the order of numbers", async () => {
+  it("is also read from Isaac Lab, without rewards and in numeric order", async () => {
     const reader = (await openRlds(path("isaaclab.hdf5"))) as RldsReader;
     expect(reader.about).toMatchObject({ unread: ["/data/demo_2/initial_state"] });
     const episodes = await all(reader);
@@ -66,7 +66,7 @@ describe("robomimic", () => {
     await reader.close();
   });
 
-  it("is robosuite's, whose states are the observations", async () => {
+  it("is also read from robosuite, with states as observations", async () => {
     const reader = (await openRlds(path("robosuite.hdf5"))) as RldsReader;
     const episodes = await all(reader);
     expect(episodes.map(({ steps, model_file }) => [steps.length, steps.at(0).observation, model_file])).toEqual([
@@ -78,7 +78,7 @@ describe("robomimic", () => {
 });
 
 describe("ManiSkill", () => {
-  it("has one observation more than actions", async () => {
+  it("has one more observation than actions", async () => {
     const reader = (await openRlds(path("maniskill.h5"))) as RldsReader;
     expect([reader.format, reader.episodes, await reader.lengths?.()]).toEqual(["maniskill", 2, [5, 7]]);
     const episodes = await all(reader);
@@ -87,7 +87,7 @@ describe("ManiSkill", () => {
     await reader.close();
   });
 
-  it("may nest its observations, and have no rewards", async () => {
+  it("supports nested observations and missing rewards", async () => {
     const reader = (await openRlds(path("maniskill_nested.h5"))) as RldsReader;
     const episodes = await all(reader);
     expect(episodes.map(ends)).toEqual([
@@ -105,7 +105,7 @@ describe("ManiSkill", () => {
 });
 
 describe("ALOHA", () => {
-  it("is an episode a file", async () => {
+  it("has one episode per file", async () => {
     const reader = (await openRlds(path("aloha_episode_0.hdf5"))) as RldsReader;
     expect([reader.format, reader.episodes, reader.about]).toEqual(["aloha", 1, { sim: true }]);
     const episodes = await all(reader);
@@ -114,7 +114,7 @@ describe("ALOHA", () => {
     await reader.close();
   });
 
-  it("a folder of files is a dataset, in the order of their numbers; JPEGs are pixels", async () => {
+  it("is read from a folder in numeric order, and JPEGs are decoded", async () => {
     const reader = (await openRlds(path("aloha"))) as RldsReader;
     expect([reader.episodes, await reader.lengths?.()]).toEqual([11, [2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2]]);
     const episodes = await all(reader);
@@ -133,7 +133,7 @@ describe("ALOHA", () => {
   });
 });
 
-it("HDF5 behind a user block is found, from a path, bytes and a directory", async () => {
+it("HDF5 after a user block is read from a path and from bytes", async () => {
   for (const from of [dataFolder("wild/userblock.hdf5"), new Blob([fileBytes(dataFolder("wild/userblock.hdf5"))])]) {
     const reader = (await openRlds(from)) as RldsReader;
     expect((await all(reader)).length).toBe(3);
@@ -145,7 +145,7 @@ it("HDF5 behind a user block is found, from a path, bytes and a directory", asyn
   await expect(openRlds(new Blob([new Uint8Array(513)]))).rejects.toMatchObject({ code: "UNSUPPORTED" });
 });
 
-it("other layouts are refused by name", async () => {
+it("openRobots rejects other layouts, unknown splits and episodes larger than maxBytes", async () => {
   await expect(openRobots(dataFolder("d4rl/half_cheetah.hdf5"))).rejects.toMatchObject({
     code: "UNSUPPORTED",
     message: expect.stringContaining("data/demo_0"),
@@ -162,7 +162,7 @@ it("other layouts are refused by name", async () => {
 });
 
 it.each(some(["maniskill.h5", "robomimic.hdf5", "aloha_episode_0.hdf5", "isaaclab.hdf5"], 1))(
-  "%s: cuts and flips end in an error, or in data within bounds",
+  "%s: truncated files throw an RldsError, and flipped bytes either throw one or read",
   async (name) => {
     const bytes = fileBytes(path(name));
     const read = async (data: Uint8Array<ArrayBuffer>) => {

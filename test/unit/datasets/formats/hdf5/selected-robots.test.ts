@@ -8,7 +8,7 @@ import { dataFolder } from "../../rlds/data.ts";
 const ROBOMIMIC = dataFolder("wild/hdf5_robots/robomimic.hdf5");
 
 describe("robomimic", () => {
-  it("leaves columns out, by the names of the file and of a step, and renames them", async () => {
+  it("omits and renames columns, by their names in the file or in a step", async () => {
     for (const without of [["obs/agentview_image"], ["observation/agentview_image"]]) {
       const reader = await openRobots(ROBOMIMIC, { without });
       expect(Object.keys((reader.stepSpec as { readonly observation: object }).observation)).not.toContain("agentview_image");
@@ -25,7 +25,7 @@ describe("robomimic", () => {
     await renamed.close();
   });
 
-  it("leaves out, keeps and renames states that are beside observations", async () => {
+  it("omits, selects and renames states next to observations", async () => {
     const fieldsWith = async (options: object) => {
       const reader = await openRobots(ROBOMIMIC, options);
       await reader.close();
@@ -38,12 +38,12 @@ describe("robomimic", () => {
     expect(await fieldsWith({ only: ["states", "obs/robot0_eef_pos"] })).toEqual(expect.arrayContaining(["robot0_eef_pos", "states"]));
   });
 
-  it("refuses a name that no column has, and all of a field", async () => {
+  it("rejects unknown and required columns in without", async () => {
     await expect(openRobots(ROBOMIMIC, { without: ["obs/nothing"] })).rejects.toThrow(/without must be column names.*obs\/nothing/);
     await expect(openRobots(ROBOMIMIC, { without: ["actions"] })).rejects.toThrow(RangeError);
   });
 
-  it("with salvage reads what is whole, and counts nothing ahead", async () => {
+  it("reads all intact episodes with salvage, without counts in advance", async () => {
     const reader = await openRobots(ROBOMIMIC, { salvage: true });
     expect([reader.episodes, reader.lengths, reader.startingAt, reader.losses]).toEqual([undefined, undefined, undefined, []]);
     expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([6, 11]);
@@ -51,10 +51,10 @@ describe("robomimic", () => {
   });
 });
 
-describe("an array of JSON", () => {
+describe("a JSON array", () => {
   const step = (i: number, more: object = {}) => ({ observation: [i], action: i, reward: 1, note: "a", terminated: i === 2, ...more });
 
-  it("is selected as lines are, also as lists of steps", async () => {
+  it("is selected like JSON lines, even as lists of steps", async () => {
     for (const value of [[step(0), step(2)], [[step(0), step(2)]]]) {
       const reader = await openJsonl(new Blob([JSON.stringify(value)]), { without: ["note"] });
       expect(reader.stepSpec).not.toHaveProperty("note");
@@ -62,7 +62,7 @@ describe("an array of JSON", () => {
     }
   });
 
-  it("that is cut, or has an element that is no JSON, gives the rest with salvage", async () => {
+  it("with salvage returns all elements except a truncated or invalid one", async () => {
     const episode = (id: number) => JSON.stringify({ id, steps: [step(0), step(2)] });
     const cut = new Blob([`[${episode(1)}, ${episode(2)}, {"id": 3, "steps": [`]);
     await expect(openJsonl(cut).then(all)).rejects.toMatchObject({ code: "CORRUPT" });

@@ -57,7 +57,7 @@ async function bytesOf(data: RldsDataset<unknown>, options: Parameters<typeof wr
 
 const openBytes = (bytes: Uint8Array<ArrayBuffer>, options = {}) => openRlds(new File([bytes], "demo.hdf5"), options);
 
-test("every dtype, text and metadata come back, with final observations and without", async () => {
+test("every dtype, text and metadata are restored, with and without final observations", async () => {
   const data = everything([3, 5, 2, 40, 1 + 1]);
   const about = { env: "made", nested: { list: [1, 2] } };
   const reader = await openBytes(await bytesOf(asDataset(data), { about }));
@@ -76,7 +76,7 @@ test("every dtype, text and metadata come back, with final observations and with
   await reader.close();
 });
 
-test("the same data gives the same bytes, at whatever time", async () => {
+test("the same data produces the same bytes at any time", async () => {
   const data = asDataset(everything([3, 5]));
   const found = [];
   for (const time of [Date.UTC(2026, 0, 1), Date.UTC(2036, 6, 1)]) {
@@ -90,7 +90,7 @@ test("the same data gives the same bytes, at whatever time", async () => {
   expect(found[1]).toEqual(found[0]);
 });
 
-test("files of robomimic keep their environment and their counts when they are written again", async () => {
+test("rewritten robomimic files keep their environment and metadata", async () => {
   const first = await openBytes(await bytesOf(asDataset(everything([4, 3])), { envArgs: { env_name: "Lift", type: 1, env_kwargs: { gripper: "panda" } } }));
   const again = await openBytes(await bytesOf(first as RldsDataset<unknown>, { about: first.about }));
   expect(again.about).toEqual(first.about);
@@ -98,7 +98,7 @@ test("files of robomimic keep their environment and their counts when they are w
   await Promise.all([first.close(), again.close()]);
 });
 
-test("what the layout has no place for is lost, refused by strict, or an error", async () => {
+test("unsupported data is reported as a loss, and strict, maxBytes and empty data throw", async () => {
   const spec = { ...stepSpec, blob: leaf("bytes") } as unknown as StepSpec;
   const data = asDataset(everything([3, 1, 0], spec));
   const { losses, episodes } = await writeHdf5(data, memorySink());
@@ -115,7 +115,7 @@ test("what the layout has no place for is lost, refused by strict, or an error",
   expect(files.size).toBe(0);
 });
 
-test("names that the layout has for something else are others in the file, and are reported", async () => {
+test("reserved names are changed in the file and reported as losses", async () => {
   const given = {
     ...{ obs: leaf("f32"), actions: leaf("i32"), dones: leaf("u16"), dones_: leaf("i32", [2]), truncated: [leaf("u8"), leaf("u8")] },
     ...{ "": leaf("i16"), "..": leaf("i8"), "a/b": leaf("f32"), a_b: leaf("f64"), states: leaf("f64", [3]) },
@@ -147,7 +147,7 @@ test("names that the layout has for something else are others in the file, and a
   await expect(writeHdf5(asDataset(data), memorySink(), { strict: true })).rejects.toThrow(/strict forbids .*the name "dones"/);
 });
 
-test("states of robomimic stay beside the observations, as many as actions", async () => {
+test("robomimic states stay next to the observations, with one row per action", async () => {
   const source = join(root, "test/data/wild/hdf5_robots/robomimic.hdf5");
   const files = memorySink();
   const before = await openRlds(source);
@@ -184,7 +184,7 @@ async function demos(name: string, lengths: readonly number[]) {
 
 type Demo = { readonly observation: { readonly state: Float32Array; readonly image: Uint8Array }; readonly action: Float32Array };
 
-test.skipIf(h5py === undefined)("h5py reads it", async () => {
+test.skipIf(h5py === undefined)("h5py reads the file", async () => {
   const { path, data } = await demos("h5py.hdf5", [4, 3]);
   const found = runPython(
     h5py as string,
@@ -213,7 +213,7 @@ test.skipIf(h5py === undefined)("h5py reads it", async () => {
 
 const robomimic = pythonWith("robomimic.utils.dataset");
 
-test.skipIf(robomimic === undefined)("robomimic's SequenceDataset goes through it, with next observations", async () => {
+test.skipIf(robomimic === undefined)("SequenceDataset of robomimic reads all transitions with next observations", async () => {
   const { path, data } = await demos("robomimic.hdf5", [4, 3]);
   const found = runPython(
     robomimic as string,

@@ -12,8 +12,8 @@ const step = (i: number, more: object = {}) => ({ observation: [i, i / 2], actio
 const episodesOf = async (value: unknown) => all((await openRlds(text(value))) as RldsReader);
 const actions = ({ steps }: ReadEpisode) => Array.from(steps, ({ action }) => action);
 
-describe("an array", () => {
-  it("of steps is read as lines are", async () => {
+describe("a JSON array", () => {
+  it("of steps is read like JSON lines", async () => {
     const file = readFileSync(dataFolder("wild/array.json"), "utf8");
     const lines = (JSON.parse(file) as object[]).map((value) => JSON.stringify(value)).join("\n");
     const expected = await episodesOf(lines);
@@ -24,7 +24,7 @@ describe("an array", () => {
     expect(expected.map(actions)).toEqual([[0, 1, 0, 1, 0, 0]]);
   });
 
-  it("of episodes, and of lists of steps", async () => {
+  it("of episodes, lists of steps or columns is read", async () => {
     const lists = [[step(0), step(1, { terminated: true })], [step(2)]];
     expect((await episodesOf(lists)).map(({ steps }) => steps.length)).toEqual([3, 1]);
     expect((await episodesOf(lists.map((steps, id) => ({ id, steps })))).map(({ id, steps }) => [id, steps.length])).toEqual([
@@ -48,11 +48,11 @@ describe("an array", () => {
     ["of numbers", "[1, 2, 3]", /element 1 must be a JSON object/],
     ["with more behind it", `[${JSON.stringify(step(0))}] x`, /element 2 must be/],
     ["damaged", '[{"observation": [1], "action": , "reward": 1}]', /element 1 is not JSON/],
-  ])("that is %s is refused with its place", async (_, file, message) => {
+  ])("that is %s is rejected", async (_, file, message) => {
     await expect(episodesOf(file)).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(message) });
   });
 
-  it("that is empty is EMPTY; an element takes no more than maxBytes, however it nests", async () => {
+  it("throws EMPTY without elements, and enforces maxBytes and a maximum depth", async () => {
     await expect(episodesOf("[]")).rejects.toMatchObject({ code: "EMPTY" });
     await expect(openJsonl(text(`[{"x": "${"a".repeat(2 ** 19)}`), { maxBytes: 1000 })).rejects.toMatchObject({
       code: "CORRUPT",
@@ -65,7 +65,7 @@ describe("an array", () => {
     });
   });
 
-  it("every cut of it ends in an error", async () => {
+  it("throws an RldsError wherever it is truncated", async () => {
     const file = readFileSync(dataFolder("wild/array.json"), "utf8").trim();
     for (let cut = 1; cut < file.length; cut += 7) await expect(episodesOf(file.slice(0, cut)), String(cut)).rejects.toMatchObject({ name: "RldsError" });
   });
@@ -82,7 +82,7 @@ describe("RLlib", () => {
     ...more,
   });
 
-  it("batches hold rows of episodes, which go on in the next one", async () => {
+  it("episodes continue across batches", async () => {
     const lines = [
       batch({ eps_id: [7, 7, 8], dones: [false, true, false], infos: [{}, {}, {}], action_prob: [0.5, 0.5, 0.25] }),
       batch({ eps_id: [8, 8, 9], dones: [false, true, false], infos: [{}, {}, {}], action_prob: [0.5, 0.5, 0.25] }),
@@ -99,7 +99,7 @@ describe("RLlib", () => {
     expect(reader.metadataSpec).toEqual({ final_step: { dtype: "string", shape: [] } });
   });
 
-  it("compressed columns and several agents are named, with what to do", async () => {
+  it("compressed columns and several agents are rejected with an explanation", async () => {
     await expect(episodesOf(JSON.stringify(batch({ obs: "BCJNGGhAIg8AAAA" })))).rejects.toMatchObject({
       code: "UNSUPPORTED",
       message: expect.stringMatching(/RLlib compressed the column obs\. .*compress_columns/),
@@ -111,7 +111,7 @@ describe("RLlib", () => {
   });
 });
 
-it("rows that state what the last step of their episode is are believed", async () => {
+it("final_step in the rows sets the kind of the last step", async () => {
   const flags = (i: number) => ({ is_first: i === 0, is_last: i === 1, is_terminal: false });
   const rows = ["transition", "observation"].flatMap((final_step, episode) =>
     [0, 1].map((i) => ({ episode, observation: [i, i / 2], action: 1, reward: 1, ...flags(i), final_step })),

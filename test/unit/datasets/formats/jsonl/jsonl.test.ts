@@ -17,8 +17,8 @@ const flags = (episodes: readonly ReadEpisode[]) =>
     return [steps.length, is_last, is_terminal, discount];
   });
 
-describe("our own form", () => {
-  it("gives what was written, of any dtype", async () => {
+describe("the Reprise format", () => {
+  it("returns the written values of any dtype", async () => {
     const scalar = <D extends string>(dtype: D) => ({ dtype, shape: [] });
     const stepSpec = {
       observation: { a: { dtype: "f32", shape: [2, 2] }, b: [scalar("f64"), scalar("i64")], said: scalar("string"), raw: { dtype: "bytes", shape: [2] } },
@@ -66,7 +66,7 @@ describe("our own form", () => {
     await reader.close();
   });
 
-  it("keeps a dataset of Minari's to the bit", async () => {
+  it("keeps every bit of a Minari dataset", async () => {
     const minari = await openMinari(dataFolder("minari/cartpole/scripted-v0"));
     const files = memorySink();
     await writeJsonl(minari, files);
@@ -77,7 +77,7 @@ describe("our own form", () => {
     await minari.close();
   });
 
-  it("says file, byte and line of what is wrong", async () => {
+  it("names file, byte offset and line in errors", async () => {
     const head = { rlds: 1, stepSpec: { observation: { dtype: "f32", shape: [2] } }, metadataSpec: {} };
     const episode = { episode: {} };
     const begin = `${JSON.stringify(head)}\n`.length;
@@ -94,16 +94,16 @@ describe("our own form", () => {
   });
 });
 
-describe("a step a line", () => {
+describe("one step per line", () => {
   const transition = (i: number, more: object) => ({ obs: [i, i / 2], action: i % 2, reward: 1, info: { t: i }, ...more });
 
-  it("discounts of transitions stay as they are", async () => {
+  it("discounts of transitions are kept", async () => {
     const values = [0, 1, 2].map((i) => transition(i, { terminated: i === 2, discount: 0.25 * (i + 1) }));
     const [episode] = await read(values);
     expect([...(episode?.steps ?? [])].map((step) => step.discount)).toEqual([0.25, 0.5, 0.75, 0]);
   });
 
-  it("transitions end by terminated and truncated; what follows the last end goes on", async () => {
+  it("transitions end at terminated and truncated, and the last episode stays open", async () => {
     const values = [0, 1, 2, 3, 4, 5].map((i) => transition(i, { terminated: i === 1, truncated: i === 4 }));
     const reader = await openJsonl(lines(...values));
     expect(reader.stepSpec).toMatchObject({
@@ -125,7 +125,7 @@ describe("a step a line", () => {
     ]);
   });
 
-  it("next observations become the final step", async () => {
+  it("the last next observation becomes the final step", async () => {
     const values = [0, 1, 2].map((i) => transition(i, { nextObs: [i + 1, 9], done: i === 1 }));
     const episodes = await read(values);
     expect(flags(episodes)).toEqual([
@@ -135,7 +135,7 @@ describe("a step a line", () => {
     expect(episodes[0]?.steps.at(2).observation).toEqual(Float32Array.of(2, 9));
   });
 
-  it("a number tells episodes apart", async () => {
+  it("episode_id separates episodes", async () => {
     const values = [0, 0, 7, 7, 7].map((episode_id, i) => transition(i, { episode_id }));
     expect(flags(await read(values))).toEqual([
       [2, true, false, 1],
@@ -143,7 +143,7 @@ describe("a step a line", () => {
     ]);
   });
 
-  it("RLDS's steps are as they are", async () => {
+  it("RLDS steps are read unchanged", async () => {
     const values = [0, 1, 2, 3].map((i) => transition(i, { is_first: i % 2 === 0, isLast: i === 1, is_terminal: i === 1, discount: 0.5 }));
     const episodes = await read(values);
     expect(flags(episodes)).toEqual([
@@ -152,7 +152,7 @@ describe("a step a line", () => {
     ]);
   });
 
-  it("dtypes are the caller's where he says them; words for NaN, marks and blank lines do no harm", async () => {
+  it("stepSpec sets dtypes, and NaN, byte order marks and blank lines are accepted", async () => {
     const text =
       '\ufeff{"obs": NaN, "action": 3, "reward": -Infinity, "done": false, "said": "NaN is text"}\r\n\n{"obs": 1, "action": 4, "reward": 0, "done": true, "said": ""}\n';
     const reader = await openJsonl(new Blob([text]), { stepSpec: { action: { dtype: "i64", shape: [] } } });
@@ -163,7 +163,7 @@ describe("a step a line", () => {
     ]);
   });
 
-  it("must all be as the first one", async () => {
+  it("lines unlike the first one, incomplete steps and empty files are rejected", async () => {
     const bad: [object, object][] = [
       [{ obs: [1] }, { code: "SPEC_MISMATCH", step: 1 }],
       [{ action: "left" }, { code: "SPEC_MISMATCH" }],
@@ -179,7 +179,7 @@ describe("a step a line", () => {
     await expect(read([3])).rejects.toMatchObject({ code: "CORRUPT" });
   });
 
-  it("takes no longer line and no longer episode than maxBytes", async () => {
+  it("lines and episodes larger than maxBytes are rejected", async () => {
     const values = [0, 1, 2].map((i) => transition(i, { done: false }));
     await expect(read(values, { maxBytes: 150 })).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("maxBytes") });
     await expect(openJsonl(lines("x".repeat(10_000)), { maxBytes: 100 })).rejects.toMatchObject({
@@ -189,7 +189,7 @@ describe("a step a line", () => {
   });
 });
 
-it("an episode a line has metadata", async () => {
+it("an episode per line has metadata", async () => {
   const step = (i: number, more: object = {}) => ({ observation: i, action: 0, reward: 2, ...more });
   const reader = await openJsonl(lines({ id: 2 ** 40, task: "a", steps: [step(0), step(1)] }, { id: 1, task: "b", steps: [step(5)] }));
   expect(reader.metadataSpec).toEqual({ id: { dtype: "i64", shape: [] }, task: { dtype: "string", shape: [] }, final_step: { dtype: "string", shape: [] } });

@@ -30,7 +30,7 @@ describe("the dtype of numbers", () => {
     return range.dtype(isReal);
   };
 
-  it("is f32 where each is the shortest decimal of its f32", () => {
+  it("is f32 if each number is the shortest decimal of an f32", () => {
     for (const value of [0.1, 1.5, 0, -0, Number.NaN, Number.POSITIVE_INFINITY, 3.4028235e38, 1e-45, 16777216, Math.fround(0.1), 1e20]) {
       expect(isF32(value), String(value)).toBe(true);
     }
@@ -50,7 +50,7 @@ describe("the dtype of numbers", () => {
     }
   });
 
-  it("is an integer where all are whole, and no part of a step that is real", () => {
+  it("is an integer if all numbers are whole, unless the field is real", () => {
     expect(dtypeOf([1, 2])).toBe("i32");
     expect(dtypeOf([1, 2], true)).toBe("f32");
     expect(dtypeOf([2 ** 31])).toBe("i64");
@@ -66,7 +66,7 @@ describe("the dtype of numbers", () => {
 });
 
 describe("JSON", () => {
-  it("has integers that no number holds", () => {
+  it("keeps integers that a number cannot represent", () => {
     expect(parseExactJson('{"a": 9007199254740993, "b": [-9223372036854775808, 18446744073709551615], "c": "9007199254740993"}')).toEqual({
       a: 9007199254740993n,
       b: [-(2n ** 63n), 2n ** 64n - 1n],
@@ -87,7 +87,7 @@ describe("JSON", () => {
 });
 
 describe("JSON lines", () => {
-  it("keep timestamps", async () => {
+  it("keep timestamps as f64", async () => {
     const reader = await openJsonl(wild("stamp.jsonl"));
     expect(reader.stepSpec).toMatchObject({
       timestamp: scalar("f64"),
@@ -101,7 +101,7 @@ describe("JSON lines", () => {
     ]);
   });
 
-  it("have the dtype that all lines need, also the last one", async () => {
+  it("have a dtype that fits the numbers of all lines", async () => {
     const text = ['{"observation": [1], "action": 0, "reward": 1, "done": false, "seed": 1, "n": 1, "x": 1}'];
     text.push(
       '{"observation": [0.1], "action": 70000000000, "reward": 0.123456789, "done": false, "seed": 18446744073709551615, "n": 9007199254740993, "x": 2.5}',
@@ -124,13 +124,13 @@ describe("JSON lines", () => {
     ]);
   });
 
-  it("the final observation counts, too", async () => {
+  it("have a dtype that also fits the final observation", async () => {
     const reader = await openJsonl(lines(step({ next_observation: [1] }), step({ next_observation: [0.123456789], done: true })));
     const [episode] = await all(reader);
     expect(episode?.steps.at(2).observation).toEqual(Float64Array.of(0.123456789));
   });
 
-  it("fields that later steps and episodes bring are missing before", async () => {
+  it("fill fields that appear later with defaults", async () => {
     const reader = await openJsonl(lines(step({}), step({ note: "a", n: 3, x: { y: 0.5, flag: true, list: [1, 2] }, done: true })));
     const [episode] = await all(reader);
     expect(Array.from(episode?.steps ?? [], ({ note, n, x }) => ({ note, n, x })).slice(0, 2)).toEqual([
@@ -151,7 +151,7 @@ describe("JSON lines", () => {
     ]);
   });
 
-  it("a row that brings a wide field does not make a small file take all memory", async () => {
+  it("are rejected if a wide field of one row would exceed maxBytes", async () => {
     const rows = [step({ wide: new Array(10_000).fill(0.5) }), ...new Array(2000).fill(step({}))];
     await expect(openJsonl(lines(...rows), { maxBytes: 200_000 }).then(all)).rejects.toMatchObject({
       code: "CORRUPT",
@@ -160,8 +160,8 @@ describe("JSON lines", () => {
   });
 });
 
-describe("an episode a line, as columns", () => {
-  it("has steps, and a final observation where there is one more", async () => {
+describe("an episode per line, as columns", () => {
+  it("has steps, and a final observation if the observations have one more element", async () => {
     const reader = await openJsonl(wild("epcols.jsonl"));
     expect(reader.stepSpec).toMatchObject({ reward: scalar("f32"), action: scalar("i32") });
     const episodes = await all(reader);
@@ -174,7 +174,7 @@ describe("an episode a line, as columns", () => {
     ]);
   });
 
-  it("has metadata, columns of its own, and several episodes where flags say so", async () => {
+  it("has metadata and additional columns, and flags divide it into episodes", async () => {
     const episode = { obs: { a: [[1], [2]], b: [3, 4] }, actions: [0, 1], rewards: [1, 2], dones: [true, true], log: [0.5, 0.25], task: "x", goal: [1, 2] };
     const other = {
       ...episode,
@@ -194,7 +194,7 @@ describe("an episode a line, as columns", () => {
     expect(episodes[2]?.steps.at(1)).toMatchObject({ observation: { a: Float32Array.of(2), b: 4 }, reward: 2, log: 2 });
   });
 
-  it("is refused where its columns have other lengths", async () => {
+  it("is rejected if its columns have different lengths", async () => {
     await expect(openJsonl(lines({ obs: [1, 2], actions: [0], rewards: [1, 1], done: true }))).rejects.toMatchObject({
       code: "CORRUPT",
       message: expect.stringMatching(/2 rewards, so actions must be a list of 2 values, got 1/),
@@ -206,7 +206,7 @@ describe("an episode a line, as columns", () => {
 });
 
 describe("Minari", () => {
-  it("seeds of 64 bits are exact, whatever the first episode has", async () => {
+  it("seeds of 64 bits are exact, independent of the first episode", async () => {
     const reader = await openMinari(dataFolder("wild/minari/seeds/x-v0"));
     expect(reader.metadataSpec.seed).toEqual(scalar("u64"));
     expect((await all(reader)).map(({ seed }) => seed)).toEqual([0n, 9223372036854775813n]);
@@ -214,7 +214,7 @@ describe("Minari", () => {
     await reader.close();
   });
 
-  it("an attribute is as wide as that of any episode", async () => {
+  it("an attribute has a dtype that fits all episodes", async () => {
     const reader = await openMinari(dataFolder("wild/minari/options/x-v0"));
     expect(reader.metadataSpec).toEqual({
       id: scalar("i64"),
@@ -235,7 +235,7 @@ describe("Minari", () => {
     await reader.close();
   });
 
-  it.each(["tfds", "parquet", "jsonl", "minari", "lerobot"])("goes to %s and back with every seed and option", async (format) => {
+  it.each(["tfds", "parquet", "jsonl", "minari", "lerobot"])("keeps every seed and option through %s", async (format) => {
     for (const name of ["seeds", "options"]) {
       const from = dataFolder(`wild/minari/${name}/x-v0`);
       const files = memorySink();
@@ -255,7 +255,7 @@ describe("Minari", () => {
 });
 
 describe("HDF5", () => {
-  it("numbers, enums and arrays are the same in both orders of bytes", async () => {
+  it("numbers, enums and arrays are equal in both byte orders", async () => {
     const reader = await openD4rl(dataFolder("wild/orders.hdf5"), { infos: true });
     const [{ steps }] = (await all(reader)) as [ReadEpisode];
     const infos = steps.columns.infos as { readonly [name: string]: { readonly data: ArrayLike<number | bigint> } };
@@ -270,7 +270,7 @@ describe("HDF5", () => {
     await reader.close();
   });
 
-  it("big-endian enums of the wild are 0, 1 and 2", async () => {
+  it("big-endian enums are read as 0, 1 and 2", async () => {
     const reader = await openD4rl(dataFolder("wild/d4rl_enum_be.hdf5"));
     const [{ steps }] = (await all(reader)) as [ReadEpisode];
     expect(Array.from(steps, ({ action }) => action).slice(0, 6)).toEqual([0, 1, 2, 0, 1, 2]);

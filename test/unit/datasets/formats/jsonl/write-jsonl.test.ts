@@ -16,7 +16,7 @@ const lines = (bytes: Uint8Array | undefined) =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-it("writes a line for the form, an episode's beginning and a step", async () => {
+it("writes one line for the specs, one per episode and one per step", async () => {
   const files = memorySink();
   const report = await writeJsonl(everything([2, 0, 3]), files);
   expect(report).toMatchObject({ episodes: 3, steps: 5, files: ["steps.jsonl"] });
@@ -53,7 +53,7 @@ it("writes a line for the form, an episode's beginning and a step", async () => 
   expect([...again]).toEqual([...files]);
 });
 
-it("loses nothing: what is read by the leaves is what was there", async () => {
+it("writes bytes, large integers and special numbers without loss", async () => {
   const stepSpec = {
     a: { dtype: "bytes", shape: [2] },
     b: { dtype: "i64", shape: [] },
@@ -66,7 +66,7 @@ it("loses nothing: what is read by the leaves is what was there", async () => {
   expect(valuesOfJson(stepSpec, lines(files.get("steps.jsonl"))[2].step)).toEqual(step);
 });
 
-it("is a file by its path, replaces none, and leaves none that is not whole", async () => {
+it("writes to a path, requires overwrite to replace it, and leaves no incomplete file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "reprise-jsonl-"));
   try {
     const path = join(folder, "deep/data.jsonl");

@@ -25,7 +25,7 @@ const EXPECTED = JSON.parse(readFileSync(`${EXTRA}expected_parquet.json`, "utf8"
 const PATHS: { readonly [name: string]: string } = { "next.reward": "reward" };
 
 describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
-  it("has the columns that were written, bit by bit", async () => {
+  it("returns the written columns bit by bit", async () => {
     const reader = await openLeRobot(`${EXTRA}${folder}`);
     expect({ episodes: reader.episodes, steps: reader.steps, format: reader.format }).toEqual({ episodes: 3, steps: 12, format: "lerobot" });
     const columns = new Map<string, number>();
@@ -46,7 +46,7 @@ describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
     for (const [name, crc] of columns) expect({ name, crc }).toEqual({ name, crc: EXPECTED.columns[name].crc32 });
   });
 
-  it("has videos as references, tasks as text, and the last frame as last step", async () => {
+  it("returns films as references, tasks as text and the last frame as the last step", async () => {
     const episodes = await all(await openLeRobot(`${EXTRA}${folder}`));
     const last = episodes.map(({ steps }) => steps.at(-1) as { [name: string]: unknown });
     expect(last.map(({ task }) => task)).toEqual([EXPECTED.tasks[0], EXPECTED.tasks[1], EXPECTED.tasks[0]]);
@@ -71,7 +71,7 @@ describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
     expect(never.map(({ steps }) => (steps.at(-1) as { discount: number }).discount)).toEqual([1, 1, 1]);
   });
 
-  it("leaves images as they are where that is asked, and becomes a dataset of tensorflow_datasets", async () => {
+  it('keeps encoded images with images "bytes", and converts to an equal TFDS dataset', async () => {
     const raw = await openLeRobot(`${EXTRA}${folder}`, { images: "bytes" });
     expect(raw.stepSpec).toMatchObject({ observation: { images: { top: { dtype: "bytes", shape: [] } } } });
     const [episode] = await all(raw);
@@ -85,14 +85,14 @@ describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
   });
 });
 
-it("refuses what is no dataset of LeRobot", async () => {
+it("rejects sources that are not LeRobot datasets, and invalid options", async () => {
   expectError(await errorFrom(openLeRobot(`${EXTRA}plain.parquet`)), "UNSUPPORTED", /a LeRobot dataset is a folder/);
   expectError(await errorFrom(openLeRobot(EXTRA)), "NOT_FOUND");
   expectError(await errorFrom(openLeRobot(EXTRA, { terminal: "x" as never })), RangeError, /^terminal/);
   expectError(await errorFrom(openLeRobot(EXTRA, { images: "x" as never })), RangeError, /^images/);
 });
 
-it("a table of episodes that cannot be fetched is no end of their list, where nobody can list the folder", async () => {
+it("an IO error of an episode table is thrown, and a missing table ends the list", async () => {
   const faulty = (path: string, code: "IO" | "NOT_FOUND"): SourceFolder => ({
     name: "https://example.org/v3",
     list: async () => undefined,

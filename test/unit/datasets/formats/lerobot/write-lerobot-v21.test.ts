@@ -42,7 +42,7 @@ const lines = (files: Map<string, Uint8Array>, path: string) =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-test("a table per episode, lists of JSON lines, and everything but metadata comes back", async () => {
+test("version 2.1 has one table per episode and JSON lines, and loses only metadata", async () => {
   const data = demonstrations();
   const files = memorySink();
   const { losses } = await writeLeRobot(asDataset(data), files, OPTIONS);
@@ -76,7 +76,7 @@ test("a table per episode, lists of JSON lines, and everything but metadata come
     for (const [i, step] of (steps as unknown[]).entries()) expect(step).toMatchObject(stepsAt<object>(data, k)[i] as object);
 });
 
-test("one version replaces the other, with its films", async () => {
+test("each version replaces the other, including its films", async () => {
   const files = memorySink();
   const videoEncoder: MakeVideoEncoder = async ({ write }) => ({
     codec: "h264",
@@ -109,7 +109,7 @@ test("one version replaces the other, with its films", async () => {
   );
 });
 
-test("a film of one episode is copied, one of several would have to be cut", async () => {
+test("a film of one episode is copied, and a film of several episodes is rejected", async () => {
   const source = join(root, "test/data/wild/lerobot_video");
   const filmed = await openLeRobot(source);
   const lengths = (await filmed.lengths?.()) as readonly number[];
@@ -144,7 +144,7 @@ test("a film of one episode is copied, one of several would have to be cut", asy
 
 const python = pythonWith("pyarrow.parquet");
 
-test.skipIf(python === undefined)("pyarrow reads the tables, in the documented layout", async () => {
+test.skipIf(python === undefined)("pyarrow reads the tables in the documented layout", async () => {
   const data = demonstrations();
   const path = join(folder, "pyarrow");
   await writeLeRobot(asDataset(data), path, OPTIONS);

@@ -43,7 +43,7 @@ async function written(data: MadeDataset, options: object = {}) {
   return files;
 }
 
-it("gives back frames, images, tasks, ends and metadata as they were", async () => {
+it("restores frames, images, tasks, ends and metadata", async () => {
   const data = demonstrations();
   const files = await written(data);
   expect([...files.keys()]).toEqual([
@@ -76,7 +76,7 @@ it("gives back frames, images, tasks, ends and metadata as they were", async () 
   }
 });
 
-it("has times since 1970 as seconds of the episode, and states what it does not keep of times", async () => {
+it("writes timestamps since 1970 relative to the episode, and reports the loss", async () => {
   const spec = (dtype: string) =>
     ({ observation: leaf("f32", [2]), action: leaf("f32", [2]), timestamp: leaf(dtype as "f64"), ...FLAGS }) as unknown as StepSpec;
   const timed = (dtype: string, timeOf: (i: number, k: number) => number | bigint) => {
@@ -110,7 +110,7 @@ it("has times since 1970 as seconds of the episode, and states what it does not 
   expect(await timesOf(counted)).toEqual(seconds);
 });
 
-it("has one row group an episode, and a file for as many bytes as are wanted", async () => {
+it("has one row group per episode, and starts a new file after fileBytes", async () => {
   const { parquetMetadata } = await import("hyparquet");
   const [one, many] = [await written(demonstrations()), await written(demonstrations(), { fileBytes: 1 })];
   const groups = (files: Map<string, Uint8Array>, path: string) =>
@@ -124,7 +124,7 @@ it("writes the same bytes for the same data", async () => {
   expect(await written(demonstrations())).toEqual(await written(demonstrations()));
 });
 
-it("tells LeRobot's statistics, of each episode and of all", async () => {
+it("writes the statistics of all episodes as LeRobot does", async () => {
   const spec = { observation: { image: leaf("u8", [1, 2, 3]), state: leaf("f64", [2]) }, action: leaf("i64"), reward: leaf("f32"), ...FLAGS };
   const step = (i: number, last: boolean) => ({
     observation: { image: [0, 51, 255, 255, 51, 102], state: [i, -i] },
@@ -153,7 +153,7 @@ it("tells LeRobot's statistics, of each episode and of all", async () => {
   expect(stats["next.done"].mean[0]).toBeCloseTo(2 / 6, 12);
 });
 
-it("takes what is done from steps, their observation, the metadata or an option", async () => {
+it("takes the task from steps, observations, metadata or an option", async () => {
   const tasks = async (spec: object, metadataSpec: object, options: object = {}) => {
     const files = await written(
       made(spec as StepSpec, [2, 1], {
@@ -178,7 +178,7 @@ it("takes what is done from steps, their observation, the metadata or an option"
   expect(await tasks(bare, {}, { taskLeaf: "observation/said" })).toEqual(said);
 });
 
-it("passes over what is done where it is empty, frame by frame: what comes next says it", async () => {
+it("takes the task from the next source in each frame with an empty task", async () => {
   const spec = { action: leaf("f32", [1]), task: leaf("string"), observation: { instruction: leaf("string") }, ...FLAGS };
   const said = [
     ["", "", ""],
@@ -216,7 +216,7 @@ it("passes over what is done where it is empty, frame by frame: what comes next 
   ).toMatch(/^two features would be named task/);
 });
 
-it("leaves final observations out where that is asked for: the frame before is the last one, and says how it ended", async () => {
+it('finalStep "observation" omits final observations, and the frame before ends the episode', async () => {
   const files = await written(demonstrations([3, 5]), { finalStep: "observation" });
   const found = await all(await openLeRobot(files));
   const before = demonstrations([3, 5]);
@@ -248,7 +248,7 @@ function films(log: string[], failAt = Number.POSITIVE_INFINITY): MakeVideoEncod
 describe("films", () => {
   const videos = ["observation/images/top"];
 
-  it("go through the caller's encoder, one behind the other, and readers are told where", async () => {
+  it("are encoded one after another, and steps refer to path and timestamp", async () => {
     const log: string[] = [];
     const files = await written(demonstrations([2, 1, 2]), { videos, videoEncoder: films(log), fileBytes: 3 });
     const tops = demonstrations([2, 1, 2]).flatMap(({ steps }) =>
@@ -274,7 +274,7 @@ describe("films", () => {
     expect(seen).toEqual(["file-000.mp4 0.00", "file-000.mp4 0.10", "file-000.mp4 0.20", "file-001.mp4 0.00", "file-001.mp4 0.10"]);
   });
 
-  it("are let go of where the work fails, and nothing stays", async () => {
+  it("are cancelled if the encoder fails, and no file remains", async () => {
     const log: string[] = [];
     const files = memorySink();
     await expect(
@@ -283,7 +283,7 @@ describe("films", () => {
     expect([log.at(-1), files.size]).toEqual(["cancel", 0]);
   });
 
-  it("of another dataset go with it where it is replaced", async () => {
+  it("are removed when their dataset is replaced", async () => {
     const files = await written(demonstrations(), { videos, videoEncoder: films([]) });
     expectError(await errorFrom(writeLeRobot(demonstrations() as never, files, { fps: 10 })), "IO", /already contains a LeRobot dataset/);
     await writeLeRobot(demonstrations() as never, files, { fps: 10, finalStep: "transition", overwrite: true });
@@ -292,7 +292,7 @@ describe("films", () => {
   });
 });
 
-describe("refuses", () => {
+describe("rejects", () => {
   const base = { observation: leaf("f32"), action: leaf("f32"), reward: leaf("f32"), ...FLAGS };
   it.each([
     ["bytes", { ...base, raw: leaf("bytes") }, "UNSUPPORTED", /^raw is bytes of shape \[\], .*LeRobot/],
@@ -308,7 +308,7 @@ describe("refuses", () => {
     expect(files.size).toBe(0);
   });
 
-  it("episodes without frames, data without episodes, numbers that Torch has not", async () => {
+  it("episodes without frames, data without episodes and integers above the limit of PyTorch", async () => {
     const of = (data: unknown, options: object = {}) =>
       errorFrom(writeLeRobot(data as RldsDataset<unknown>, memorySink(), { fps: 10, finalStep: "transition", ...options }));
     expectError(await of(made(base as StepSpec, [2, 0])), "INVALID_DATA", /an episode must have at least one frame.*\(episode 1\)/);
@@ -339,7 +339,7 @@ describe("refuses", () => {
   });
 });
 
-it("gives back random specs and steps", async () => {
+it("restores random specs and steps", async () => {
   const node = fc.oneof(
     fc.record({
       dtype: fc.constantFrom("bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "f32", "f64"),
@@ -370,7 +370,7 @@ it("gives back random specs and steps", async () => {
   );
 });
 
-it.runIf(whole)("has a row group for each 8,192 frames of a long episode", async () => {
+it.runIf(whole)("writes a row group per 8,192 frames of a long episode", async () => {
   const lengths = [3, 70_000, 2];
   const spec = { observation: leaf("f32", [1]), action: leaf("f32"), reward: leaf("f32"), discount: leaf("f32"), ...FLAGS };
   const numbers = (n: number, k: number) => Float32Array.from({ length: n }, (_, i) => i + k);

@@ -13,7 +13,7 @@ interface Stated {
   readonly records: readonly { readonly type: string; readonly fields: readonly (readonly [name: string, value: unknown])[] }[];
 }
 
-it("all of them", async () => {
+it("every message of the 416 conformance files is read", async () => {
   const names = [...files.keys()].filter((path) => path.endsWith(".mcap"));
   expect(names.length).toBe(416);
   let count = 0;

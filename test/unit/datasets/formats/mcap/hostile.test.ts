@@ -34,8 +34,8 @@ async function read(from: Uint8Array<ArrayBuffer>, options: McapOptions) {
   return { reader, episodes, steps };
 }
 
-describe("a file that was cut", () => {
-  it.each(["lz4", "zstd", "none", "unchunked"])("%s ends in an error, and salvage reads what is whole", async (name) => {
+describe("a truncated file", () => {
+  it.each(["lz4", "zstd", "none", "unchunked"])("%s throws an error, and salvage reads the intact part", async (name) => {
     const whole = bytes(name);
     const all = (await read(whole, { ...JOINTS, rate: 50 })).steps.length;
     const cut = whole.slice(0, Math.floor(whole.length * 0.7));
@@ -49,7 +49,7 @@ describe("a file that was cut", () => {
     expect(reader.losses).toMatchObject([{ code: "CORRUPT", reason: expect.stringMatching(/truncated/) }]);
   });
 
-  it("without its end and index is whole", async () => {
+  it("without footer and index keeps all steps with salvage", async () => {
     const whole = bytes("unchunked");
     // The data ends with the last record before the summary; the footer contains the summary's offset.
     const start = Number(new DataView(whole.buffer).getBigUint64(whole.length - 28, true));
@@ -60,7 +60,7 @@ describe("a file that was cut", () => {
   });
 });
 
-it("a damaged chunk is lost alone", async () => {
+it("with salvage, only the damaged chunk is lost", async () => {
   const whole = bytes("none");
   const damaged = whole.slice();
   // The checksum reveals a changed value in the third chunk.
@@ -106,7 +106,7 @@ const cdr = (...rest: readonly number[]) => Uint8Array.of(0, 1, 0, 0, ...rest);
 const SEPARATOR = `\n${"=".repeat(80)}\n`;
 const u32 = (value: number) => [...new Uint8Array(Uint32Array.of(value).buffer)];
 
-describe("schemas and messages", () => {
+describe("invalid schemas and messages", () => {
   it.each<readonly [string, Parameters<typeof file>[0], string, RegExp]>([
     ["a type within itself", { schema: `test/A a${SEPARATOR}MSG: test/A\ntest/A a`, messages: [cdr(0)] }, "CORRUPT", /schema test\/Type of \/t cannot be read/],
     [
@@ -170,7 +170,7 @@ describe("schemas and messages", () => {
     expect(performance.now() - begin).toBeLessThan(10_000);
   });
 
-  it("a length that changes is named", async () => {
+  it("a length that changes is an error, and a loss with salvage", async () => {
     const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
     const from = file({ message: "json", encoding: "jsonschema", messages: [json({ x: [1, 2] }), json({ x: [1, 2, 3] })] });
     await expect(read(from, T)).rejects.toMatchObject({
@@ -180,20 +180,20 @@ describe("schemas and messages", () => {
     expect((await read(from, { ...T, salvage: true })).reader.losses?.length).toBe(1);
   });
 
-  it("times that are years apart need a gap", async () => {
+  it("times that are years apart require episodesBy.gap", async () => {
     const messages = [cdr(...new Array<number>(8).fill(0)), cdr(...new Array<number>(8).fill(0))];
     const from = file({ messages, times: [0n, 2n ** 62n] });
     await expect(read(from, T)).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(/episodesBy: \{ gap: … \}/) });
     expect((await read(from, { ...T, episodesBy: { gap: 1 } })).episodes.length).toBe(2);
   });
 
-  it("values that do not fit are refused", async () => {
+  it("messages larger than maxBytes are rejected", async () => {
     const messages = Array.from({ length: 1000 }, () => cdr(...new Array<number>(8).fill(0)));
     await expect(read(file({ messages }), { ...T, maxBytes: 20_000 })).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(/maxBytes/) });
   });
 });
 
-describe("sizes", () => {
+describe("wrong sizes", () => {
   const patched = (name: string, patch: (view: DataView, chunk: number) => void) => {
     const all = bytes(name).slice();
     const view = new DataView(all.buffer);
@@ -245,13 +245,13 @@ describe("sizes", () => {
     await expect(read(patched(name, patch), JOINTS)).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(message) });
   });
 
-  it("another compression is named", async () => {
+  it("an unknown compression is rejected by name", async () => {
     const all = bytes("lz4").slice();
     for (let at = 0; at < all.length - 3; at++) if (all[at] === 108 && all[at + 1] === 122 && all[at + 2] === 52) all.set([98, 122, 50], at);
     await expect(read(all, JOINTS)).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringMatching(/compressed with "bz2"/) });
   });
 
-  it("a bomb of LZ4 stops at its size", () => {
+  it("LZ4 stops at the declared size", () => {
     const run = [0x1f, 0, 1, 0, ...new Array<number>(1000).fill(255), 0];
     const frame = Uint8Array.from([4, 34, 77, 24, 0x40, 0x40, 0, ...u32(run.length), ...run, 0, 0, 0, 0]);
     expect(() => unlz4(frame, 1000)).toThrow("more than the declared 1000 bytes");
@@ -259,7 +259,7 @@ describe("sizes", () => {
   });
 });
 
-it("any damage ends in an error that names a file, or reads", async () => {
+it("damaged files either read or throw an RldsError that names a file", async () => {
   const random = new TestRandom(17);
   const counts = { read: 0, refused: 0 };
   for (const name of ["lz4", "zstd", "none", "unchunked"]) {

@@ -107,7 +107,7 @@ describe.each(some(["lz4", "zstd", "none", "unchunked"], 1))("%s", (name) => {
   });
 });
 
-it("states its types, times and ends", async () => {
+it("returns dtypes, timestamps and episode ends", async () => {
   const { reader, episodes } = await read(path("lz4"), { topics: TOPICS });
   expect(reader.stepSpec).toMatchObject({
     observation: {
@@ -180,13 +180,13 @@ describe.each(some(["little", "big"], 1))("CDR, %s-endian", (name) => {
     expect(values).toEqual(messages.map((message) => (value ?? ((all) => all[field].map(valueIn)))(message.value)));
   });
 
-  it("several fields are a vector", async () => {
+  it("several fields become one vector", async () => {
     const { leaf, values } = await read10(["bytes", "point.x"]);
     expect(leaf).toEqual({ dtype: "f64", shape: [4] });
     expect(values).toEqual(messages.map(({ value }) => [...value.bytes, value.point.x]));
   });
 
-  it("texts and numbers are no leaf, nor is a field that is not there", async () => {
+  it("mixed dtypes and missing fields are rejected", async () => {
     await expect(read10(["a_string", "a_int8"])).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
       message: expect.stringMatching(/mixes the dtypes string, i8\. Set field to a list of fields/),
@@ -198,7 +198,7 @@ describe.each(some(["little", "big"], 1))("CDR, %s-endian", (name) => {
     await expect(read10("pionts.1.x")).rejects.toMatchObject({ message: expect.stringMatching(/no field pionts\. Did you mean points\? The fields are /) });
   });
 
-  it("lists have elements, and no length", async () => {
+  it("lists have neither a length field nor elements after their end", async () => {
     for (const field of ["points.length", "a_string.length", "points.9"])
       await expect(read10(field), field).rejects.toMatchObject({
         code: "SPEC_MISMATCH",
@@ -218,7 +218,7 @@ describe("times", () => {
     action: { topic: "/joint_states", field: "velocity" },
   };
 
-  it("of headers and of publishers", async () => {
+  it("are taken from logs, publishers or headers", async () => {
     const starts = async (time: "log" | "publish" | "header") => (await read(path("none"), { topics, time })).episodes[0]?.start_time;
     expect(await starts("log")).toBe(1_700_000_000_000_000_000n);
     expect(await starts("publish")).toBe(1_700_000_000_000_000_000n - 1_000_000n);
@@ -226,7 +226,7 @@ describe("times", () => {
     expect(await starts("header")).toBe(stamps(first));
   });
 
-  it("of messages have seconds and nanoseconds as fields", async () => {
+  it("in messages have fields for seconds and nanoseconds", async () => {
     const at = (part: string) => ({ topic: "/joint_states", field: `header.stamp.${part}` });
     const topics = { observation: at("sec"), action: at("nanosec") };
     const { reader, episodes } = await read(path("none"), { topics });
@@ -243,7 +243,7 @@ describe("times", () => {
     });
   });
 
-  it("a topic without headers is refused by the option's name", async () => {
+  it("from headers require a header in every topic", async () => {
     await expect(read(path("none"), { topics: TOPICS, time: "header" })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
       message: expect.stringMatching(/Pass time: "log" to use/),
@@ -255,7 +255,7 @@ describe("episodes", () => {
   const bytes = (name: string) => fileBytes(path(name));
   const topics = { observation: TOPICS["observation/position"], action: TOPICS.action };
 
-  it("are files of a folder, or one bag", async () => {
+  it("are the files of a folder, or one bag with metadata.yaml", async () => {
     const files = new Map([
       ["b_10.mcap", bytes("lz4")],
       ["b_9.mcap", bytes("zstd")],
@@ -266,7 +266,7 @@ describe("episodes", () => {
     expect(bag.episodes.length).toBe(1);
   });
 
-  it("end at a pause", async () => {
+  it("end at pauses longer than episodesBy.gap", async () => {
     // The camera sends a message every 67 ms, and the joints every 20 ms.
     const camera = { observation: "/camera", action: "/camera" };
     expect((await read(path("lz4"), { topics: camera, rate: 100, episodesBy: { gap: 0.07 } })).episodes.length).toBe(1);
@@ -274,7 +274,7 @@ describe("episodes", () => {
     expect(episodes.length).toBe((expected.arm as { readonly [topic: string]: unknown[] })["/camera"]?.length);
   });
 
-  it("begin where a topic says so", async () => {
+  it("are separated by the topic in episodesBy", async () => {
     const { episodes } = await read(path("unchunked"), {
       topics: { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] },
       rate: 50,
@@ -300,7 +300,7 @@ describe("episodes", () => {
 });
 
 describe("options", () => {
-  it("without topics the error lists them and says how to write them", async () => {
+  it("the error without topics lists the topics and names --topics", async () => {
     for (const name of ["zstd", "unchunked"])
       await expect(openRlds(path(name))).rejects.toMatchObject({
         code: "UNSUPPORTED",
@@ -308,7 +308,7 @@ describe("options", () => {
       });
   });
 
-  it("a topic that is not there lists those that are", async () => {
+  it("an unknown topic is rejected with a list of topics or a suggestion", async () => {
     await expect(openMcap(path("lz4"), { topics: { observation: "/nothing", action: "/command" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
       message: expect.stringMatching(/refers to \/nothing.*\/joint_states/),
@@ -320,7 +320,7 @@ describe("options", () => {
       });
   });
 
-  it("episodesBy names a topic and a field that are there", async () => {
+  it("episodesBy with an unknown topic or field is rejected", async () => {
     const topics = { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] };
     await expect(openMcap(path("lz4"), { topics, episodesBy: { topic: "/taks" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
@@ -332,7 +332,7 @@ describe("options", () => {
     });
   });
 
-  it("what ends an episode is one number or flag", async () => {
+  it("done must be a single number or flag", async () => {
     const topics = { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] };
     for (const done of ["/task", { topic: "/joint_states", field: "position" }])
       await expect(openMcap(path("lz4"), { topics: { ...topics, done } })).rejects.toMatchObject({
@@ -351,11 +351,11 @@ describe("options", () => {
     [{ time: "clock" }, /time must be "log"/],
     [{ episodesBy: { gap: -1 } }, /episodesBy\.gap/],
     [{ episodesBy: 3 }, /episodesBy must be/],
-  ])("%o is refused", async (options, message) => {
+  ])("%o is rejected", async (options, message) => {
     await expect(openMcap(path("lz4"), options as McapOptions)).rejects.toThrow(message);
   });
 
-  it("a selection names leaves", async () => {
+  it("without and rename select leaves", async () => {
     const { reader, episodes } = await read(path("lz4"), {
       topics: TOPICS,
       without: ["observation/camera"],
@@ -365,7 +365,7 @@ describe("options", () => {
     expect([...(episodes[0] as ReadEpisode).steps][0]?.observation.far.length).toBe(6);
   });
 
-  it("openRlds finds the format, and what it gives is a dataset", async () => {
+  it("openRlds detects the format, and importRlds accepts the dataset", async () => {
     const reader = await openRlds(path("zstd"), { topics: TOPICS });
     expect(reader.format).toBe("mcap");
     let steps = 0;

@@ -22,7 +22,7 @@ function keptOf(messages: readonly Message[], rule: SampleRule): Set<Message> {
   return kept;
 }
 
-test.each<SampleRule>(["last", "nearest"])("%s: a message that is no longer needed is returned once, in any order of arrival", (rule) => {
+test.each<SampleRule>(["last", "nearest"])("%s: TickValues returns each discarded message once, in any order of arrival", (rule) => {
   const random = new TestRandom(5);
   for (let run = 0; run < 100; run++) {
     const values = new TickValues<Message>(rule, 1);

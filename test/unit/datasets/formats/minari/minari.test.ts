@@ -11,10 +11,10 @@ import { dataFolder, fileBytes, json } from "../../rlds/data.ts";
 const cartpole = dataFolder("minari/cartpole/scripted-v0");
 const main = join(cartpole, "data/main_data.hdf5");
 
-describe("a dataset of CartPole", () => {
+describe("a CartPole dataset", () => {
   const { episodes } = json("expected_hdf5.json").minari;
 
-  it("has episodes, columns and flags as minari reads them", async () => {
+  it("has the episodes, columns and flags that minari reads", async () => {
     const reader = await openMinari(cartpole);
     expect(reader).toMatchObject({ format: "minari", name: "cartpole/scripted-v0", episodes: 12, steps: 616 });
     expect(reader.stepSpec).toEqual({
@@ -47,7 +47,7 @@ describe("a dataset of CartPole", () => {
     await reader.close();
   });
 
-  it("can be gone through again, and twice at once", async () => {
+  it("can be read again, even twice in parallel", async () => {
     const reader = await openMinari(cartpole);
     const first = columnsTold(await all(reader));
     const [a, b] = await Promise.all([all(reader), all(reader)]);
@@ -56,7 +56,7 @@ describe("a dataset of CartPole", () => {
     await reader.close();
   });
 
-  it("is the same from the folder above, the file alone, a Map, a Blob, a URL of the file", async () => {
+  it("is the same from a folder above, a file, a Map, a Blob and a URL", async () => {
     const wanted = columnsTold(await allOf(openMinari(cartpole)));
     const bytes = fileBytes(main);
     const sources = [
@@ -75,7 +75,7 @@ describe("a dataset of CartPole", () => {
     }
   });
 
-  it("stops where the consumer does, and where the signal says so", async () => {
+  it("stops when the consumer breaks or the signal aborts", async () => {
     const abort = new AbortController();
     const reader = await openMinari(cartpole, { signal: abort.signal });
     for await (const episode of reader) {
@@ -94,7 +94,7 @@ describe("a dataset of CartPole", () => {
     await reader.close();
   });
 
-  it("takes no more memory than maxBytes says", async () => {
+  it("rejects episodes and files larger than maxBytes", async () => {
     const reader = await openMinari(main, { maxBytes: 1900 });
     await expect(all(reader)).rejects.toMatchObject({ code: "CORRUPT", file: "main_data.hdf5", episode: 2 });
     await reader.close();
@@ -106,7 +106,7 @@ describe("nested spaces", () => {
   const expected = json("extra/expected_minari.json")["walk/nested-v0"];
   const folder = dataFolder("extra/minari/walk/nested-v0");
 
-  it("are nested observations, actions and infos", async () => {
+  it("become nested observations, actions and infos", async () => {
     const reader = await openMinari(folder, { infos: true });
     expect(reader.stepSpec).toMatchObject({
       observation: {
@@ -142,17 +142,17 @@ describe("nested spaces", () => {
     await reader.close();
   });
 
-  it("have no infos where nobody asks for them", async () => {
+  it("omit infos by default", async () => {
     const reader = await openMinari(folder);
     expect(Object.keys(reader.stepSpec)).not.toContain("infos");
     await reader.close();
   });
 });
 
-describe("images that Minari keeps as JPEGs", () => {
+describe("images that Minari stores as JPEGs", () => {
   const folder = dataFolder("extra/minari/frames/jpeg-v0");
 
-  it("are pixels", async () => {
+  it("are decoded to pixels", async () => {
     const [first] = json("extra/expected_minari.json")["frames/jpeg-v0"];
     const reader = await openMinari(folder);
     expect((reader.stepSpec as { observation: unknown }).observation).toEqual({ dtype: "u8", shape: [32, 40, 3] });
@@ -167,7 +167,7 @@ describe("images that Minari keeps as JPEGs", () => {
     await reader.close();
   });
 
-  it("stay bytes where nothing says what they are", async () => {
+  it("stay bytes if the metadata is missing", async () => {
     const reader = await openMinari(`${folder}/data/main_data.hdf5`);
     expect((reader.stepSpec as { observation: unknown }).observation).toEqual({ dtype: "bytes", shape: [] });
     const [episode] = (await all(reader)) as [ReadEpisode];
@@ -176,7 +176,7 @@ describe("images that Minari keeps as JPEGs", () => {
   });
 });
 
-describe("what is no dataset", () => {
+describe("sources that are not datasets", () => {
   it.each([
     ["a folder without the file", new Map([["a.txt", new Uint8Array(3)]]), { code: "NOT_FOUND" }],
     ["a file that is not HDF5", new Blob(["not at all"]), { code: "CORRUPT", file: "a Blob" }],
@@ -203,15 +203,15 @@ describe("what is no dataset", () => {
     await expect(openMinari(source)).rejects.toMatchObject({ name: "RldsError", ...error });
   });
 
-  it("says what HDF5 says, and where a file is cut", async () => {
+  it("reports the HDF5 error of a truncated file", async () => {
     const bytes = fileBytes(main);
     await expect(openMinari(new Blob([bytes.subarray(0, 100_000)]))).rejects.toThrow(/HDF5 cannot read the file: .*truncated.*\(a Blob\)/);
   });
 
-  it("has the sum of the bytes that it has", () => expect(crc32(bytesOf([new Uint8Array([1, 2, 3])]))).toBe(0x55bc801d));
+  it("crc32 of the joined bytes equals the known checksum", () => expect(crc32(bytesOf([new Uint8Array([1, 2, 3])]))).toBe(0x55bc801d));
 });
 
-it("metadata that cannot be fetched are not metadata in another place, where nobody can list the folder", async () => {
+it("an IO error of the metadata is thrown if the folder cannot be listed", async () => {
   const { file, folder } = await sourceOf(dataFolder("extra/minari/table/walk-v0"));
   expect(file).toBe(undefined);
   const fault = new RldsError("IO", "the request failed", { file: "data/metadata.json" });

@@ -50,7 +50,7 @@ async function written(data: MadeDataset, options: object = {}) {
   return files;
 }
 
-it("keeps infos of a Minari where they were, and apart from fields of their names", async () => {
+it("keeps infos of Minari in place, and apart from fields with the same name", async () => {
   const more = { mark: leaf("f32"), aside: leaf("i64") };
   for (const [fields, wanted] of [
     [{ infos: more, note: leaf("string") }, ["aside", "mark", "note"]],
@@ -72,7 +72,7 @@ it("keeps infos of a Minari where they were, and apart from fields of their name
   }
 });
 
-it("gives back observations, actions, rewards, ends, infos and metadata as they were", async () => {
+it("restores observations, actions, rewards, ends, infos and metadata", async () => {
   const data = demonstrations();
   const files = await written(data, { description: "demonstrations" });
   const reader = await openRlds(files, { infos: true });
@@ -94,7 +94,7 @@ it("gives back observations, actions, rewards, ends, infos and metadata as they 
   }
 });
 
-it("keeps the last step's action where it has one: its observation is the final one as well", async () => {
+it('finalStep "transition" keeps the last action and repeats its observation as the final one', async () => {
   const data = demonstrations([3, 1]);
   const found = await all(await openMinari(await written(data, { finalStep: "transition" })));
   for (const [k, { steps }] of found.entries()) {
@@ -107,7 +107,7 @@ it("keeps the last step's action where it has one: its observation is the final 
   }
 });
 
-it("writes the same bytes for the same data, one table an episode", async () => {
+it("writes the same bytes for the same data, and one table per episode", async () => {
   const files = await written(demonstrations([2, 3]));
   expect([...files.keys()]).toEqual(
     ["0/part-0.parquet", "0/metadata.json", "1/part-0.parquet", "1/metadata.json", "metadata.json"].map((path) => `made/all-v0/data/${path}`),
@@ -115,7 +115,7 @@ it("writes the same bytes for the same data, one table an episode", async () => 
   expect(await written(demonstrations([2, 3]))).toEqual(files);
 });
 
-it("tells the spaces as Gymnasium has them", async () => {
+it("writes the spaces in the form of Gymnasium", async () => {
   const files = await written(demonstrations());
   const { observation_space, action_space, total_steps, total_episodes, dataset_id } = json(files, "made/all-v0/data/metadata.json");
   expect({ total_steps, total_episodes, dataset_id }).toEqual({ total_steps: 9, total_episodes: 3, dataset_id: "made/all-v0" });
@@ -136,7 +136,7 @@ it("tells the spaces as Gymnasium has them", async () => {
   expect(subspaces.deep.subspaces[1].subspaces.said).toMatchObject({ type: "Text", min_length: 0, max_length: 100 });
 });
 
-it("stores images raw where one has a form that no PNG has", async () => {
+it("stores images raw if one of them cannot be a PNG", async () => {
   const spec = { ...SPEC, observation: { rgb: leaf("u8", [32, 32, 3]), one: leaf("u8", [32, 32, 1]), many: leaf("u8", [32, 32, 7]) } } as unknown as StepSpec;
   const data = made(spec, [2]);
   const files = await written(data);
@@ -145,7 +145,7 @@ it("stores images raw where one has a form that no PNG has", async () => {
   expect(steps.map(({ observation }) => observation)).toEqual(stepsAt(data, 0).map(({ observation }) => observation));
 });
 
-it("replaces a dataset, with all of its episodes", async () => {
+it("replaces a dataset with all its episodes, and keeps it if the new one fails", async () => {
   const folder = mkdtempSync(join(tmpdir(), "reprise-minari-"));
   try {
     const to = (data: MadeDataset, options: object = {}) => writeMinari(data as unknown as RldsDataset<unknown>, folder, { id: "a-v1", ...options });
@@ -162,7 +162,7 @@ it("replaces a dataset, with all of its episodes", async () => {
   }
 });
 
-describe("refuses", () => {
+describe("rejects", () => {
   const base = { observation: leaf("f32", [2]), action: leaf("f32", [1]), reward: leaf("f32"), ...FLAGS };
   it.each([
     ["no action", { observation: leaf("f32"), reward: leaf("f32"), ...FLAGS }, /^a step must have an action/],
@@ -177,7 +177,7 @@ describe("refuses", () => {
     expect(files.size).toBe(0);
   });
 
-  it("episodes without steps, data without episodes", async () => {
+  it("episodes without steps, and data without episodes", async () => {
     expectError(await errorFrom(written(made(base as StepSpec, [2, 0]))), "INVALID_DATA", /an episode must have at least one step.*\(episode 1\)/);
     expectError(await errorFrom(written(made(base as StepSpec, []))), "EMPTY", /must have at least one episode/);
   });
@@ -188,10 +188,10 @@ describe("refuses", () => {
   });
 });
 
-describe("of the real minari", () => {
+describe("a dataset of the real minari", () => {
   const DATA = join(import.meta.dirname, "../../../../data/extra");
 
-  it("a Parquet dataset is read as its HDF5 is", async () => {
+  it("is equal in Parquet and HDF5", async () => {
     const options = { infos: true };
     const readers = [await openMinari(join(DATA, "minari/table/walk-v0"), options), await openMinari(join(DATA, "minari/walk/nested-v0"), options)] as const;
     const [parquet, hdf5] = [await all(readers[0]), await all(readers[1])];
@@ -209,7 +209,7 @@ describe("of the real minari", () => {
   });
 });
 
-it("an episode whose table could not be read once can be asked for again", async () => {
+it("an episode can be read again after its table could not be opened once", async () => {
   const { folder } = await sourceOf(await written(demonstrations([3, 2])));
   let failures = 1;
   const shaky = {
@@ -225,7 +225,7 @@ it("an episode whose table could not be read once can be asked for again", async
 });
 
 describe("a damaged dataset", () => {
-  it("is a typed error, whatever is wrong", async () => {
+  it("reads or throws an error with a known code", async () => {
     const files = await written(demonstrations([3, 2]));
     const codes = ["CORRUPT", "UNSUPPORTED", "NOT_FOUND", "EMPTY", "SPEC_MISMATCH", "INVALID_DATA"];
     const paths = [...files.keys()];
@@ -244,7 +244,7 @@ describe("a damaged dataset", () => {
     );
   });
 
-  it("has no tables, or another form", async () => {
+  it("is rejected without tables, with several tables per episode or with another data_format", async () => {
     const files = await written(demonstrations([2]));
     const about = json(files, "made/all-v0/data/metadata.json");
     const withAbout = (more: object) =>
@@ -260,7 +260,7 @@ describe("a damaged dataset", () => {
   });
 });
 
-it("gives back random spaces", async () => {
+it("restores random spaces", async () => {
   const node = fc.letrec<{ readonly node: unknown }>((tie) => ({
     node: fc.oneof(
       { maxDepth: 2 },

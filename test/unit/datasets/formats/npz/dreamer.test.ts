@@ -15,7 +15,7 @@ const NAMES = [
 ];
 
 describe("a folder", () => {
-  it("gives an episode for each file, in the order of their times", async () => {
+  it("has one episode per file, in the order of their times", async () => {
     const reader = (await openRlds(FOLDER)) as RldsReader;
     expect([reader.format, reader.name]).toEqual(["npz", "dreamer"]);
     expect(reader.stepSpec).toMatchObject({
@@ -48,7 +48,7 @@ describe("a folder", () => {
     await reader.close();
   });
 
-  it("is salvaged file by file, and refused where they differ", async () => {
+  it("skips a damaged file with salvage, and rejects files that differ", async () => {
     const files = new Map(NAMES.map((name) => [name, fileBytes(`${FOLDER}/${name}`)]));
     const cut = new Map(files).set(NAMES[0] as string, (files.get(NAMES[0] as string) as Uint8Array<ArrayBuffer>).slice(0, 300));
     await expect(openNpz(cut)).rejects.toMatchObject({ code: "CORRUPT", file: NAMES[0] });
@@ -77,7 +77,7 @@ describe("a file", () => {
     return { spec: reader.stepSpec as { readonly [name: string]: unknown }, actions: Array.from(episode?.steps ?? [], ({ action }) => action[0]) };
   };
 
-  it("has columns that are chosen and renamed, and its actions stay with what they led to", async () => {
+  it("supports a selection of columns, and assigns actions to the steps that took them", async () => {
     const moved = [1, 2, 3, 4, 5, 0];
     for (const [options, observation] of [
       [{}, ["image", "position"]],
@@ -91,7 +91,7 @@ describe("a file", () => {
     }
   });
 
-  it("of version 3 has each action where it was taken, whichever columns are read", async () => {
+  it("of version 3 assigns actions to the steps that took them, for any selection of columns", async () => {
     const flag = (step: number) => [Uint8Array.of(0, 1, 2).map((i) => Number(i === step)), [3]] as const;
     const bytes = storedArchive({
       image: [Float32Array.of(5, 6, 7), [3]],
@@ -111,7 +111,7 @@ describe("a file", () => {
     }
   });
 
-  it("with an action in its first row has each action where it was taken", async () => {
+  it("with an action in its first row keeps every action in its row", async () => {
     const flags = (name: string) => ({ name: `${name}.npy`, header: npyHeader("|b1", "(3,)"), elements: 3 });
     const column = (name: string, byte: number) => ({ name: `${name}.npy`, header: npyHeader("|u1", "(3,)"), elements: 3, byte });
     const bytes = archive(column("image", 0), column("reward", 1), column("action", 1), ...["is_first", "is_last", "is_terminal"].map(flags));

@@ -13,7 +13,7 @@ const blob = (bytes: Uint8Array<ArrayBuffer>) => new Blob([bytes]);
 const two = { observations: [new Float32Array(8), [4, 2]], actions: [new Int32Array(4), [4]], rewards: [new Float64Array([1, 2, 3, 4]), [4]] } as const;
 
 describe("Stable-Baselines", () => {
-  it("episodes begin where episode_starts says so, and keep all their actions", async () => {
+  it("episodes begin at episode_starts and keep all their actions", async () => {
     const reader = await openNpz(wild("starts"));
     expect([reader.episodes, reader.steps, await reader.lengths?.()]).toEqual([2, 30, [15, 15]]);
     const episodes = await all(reader);
@@ -26,7 +26,7 @@ describe("Stable-Baselines", () => {
     expect(rewards(second as ReadEpisode)[0]).toBe(15);
   });
 
-  it("flags beside them say what terminated; what stands before the first start is an episode", async () => {
+  it("dones mark terminated episodes, and rows before the first start form an episode", async () => {
     const bytes = storedArchive({
       ...two,
       episode_starts: [Uint8Array.of(0, 0, 1, 0), [4]],
@@ -78,18 +78,18 @@ describe("imitation", () => {
     ["indices that fall", arrays([3, 1], [1, 0, 0], 7), /indices must increase/],
     ["indices behind the end", arrays([1_000_000_000], [1, 0], 6), /indices must increase/],
     ["observations that are too few", arrays([2], [1, 0], 5), /one more observation/],
-  ])("%s are refused", async (_, bytes, message) => {
+  ])("%s are rejected", async (_, bytes, message) => {
     await expect(openNpz(blob(bytes))).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(message) });
   });
 
-  it("an episode without actions is one observation", async () => {
+  it("an episode without actions has one step", async () => {
     const episodes = await all(await openNpz(blob(arrays([2, 2], [0, 1, 0], 7))));
     expect(episodes.map(({ steps }) => steps.length)).toEqual([3, 1, 3]);
   });
 });
 
-describe("arrays that are no columns of steps", () => {
-  it("objects are left out by name, and never loaded", async () => {
+describe("arrays that are not columns of steps", () => {
+  it("objects are reported as unread and never loaded", async () => {
     const reader = await openNpz(wild("obj_info"));
     expect(reader.about).toEqual({ unread: ["infos"] });
     expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([16, 15]);
@@ -97,7 +97,7 @@ describe("arrays that are no columns of steps", () => {
     await expect(openNpz(blob(objects))).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("Python objects") });
   });
 
-  it("single values are metadata of the episodes, and what the file says of itself", async () => {
+  it("single values become metadata of the episodes and entries of about", async () => {
     const reader = await openNpz(wild("scalar_meta"));
     expect(reader.about).toEqual({ env_name: "CartPole-v1", fps: 30 });
     expect(reader.metadataSpec).toMatchObject({ env_name: { dtype: "string", shape: [] }, fps: { dtype: "i64", shape: [] } });
@@ -107,14 +107,14 @@ describe("arrays that are no columns of steps", () => {
     ]);
   });
 
-  it("others are what the file says of itself", async () => {
+  it("other arrays become entries of about", async () => {
     const reader = await openNpz(blob(storedArchive({ ...two, terminals: [Uint8Array.of(0, 1, 0, 1), [4]], mean: [new Float32Array([1, 2, 3]), [3]] })));
     expect(reader.about).toEqual({ mean: Float32Array.of(1, 2, 3) });
     expect((await all(reader)).length).toBe(2);
   });
 });
 
-it.each(["starts", "imitation", "obj_info", "scalar_meta"])("%s: every cut and every flipped byte ends in an error, or in the same data", async (name) => {
+it.each(["starts", "imitation", "obj_info", "scalar_meta"])("%s: truncated files throw an RldsError, and flipped bytes either throw one or read", async (name) => {
   const bytes = fileBytes(wild(name));
   const read = async (data: Uint8Array<ArrayBuffer>) => {
     const reader = await openNpz(new Blob([data]), { maxBytes: 2 ** 20 });

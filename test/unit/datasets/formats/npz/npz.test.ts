@@ -11,7 +11,7 @@ const sums = (episodes: readonly ReadEpisode[]) => Object.fromEntries(Object.ent
 const lengths = (episodes: readonly ReadEpisode[]) => episodes.map(({ steps }) => steps.length);
 
 describe("steps with lengths", () => {
-  it("are the columns that were recorded, and metadata", async () => {
+  it("are read as the recorded columns", async () => {
     const reader = await openNpz(path("recorded"));
     expect(reader).toMatchObject({ format: "npz", name: "recorded", episodes: 3, steps: 40, metadataSpec: {} });
     const episodes = await all(reader);
@@ -20,7 +20,7 @@ describe("steps with lengths", () => {
     expect((reader.stepSpec as { image: unknown }).image).toEqual({ dtype: "u8", shape: [4, 4, 3] });
   });
 
-  it("may nest, in any order of bytes and dimensions, with text", async () => {
+  it("may be nested, and have any byte order, memory order and text", async () => {
     const reader = await openNpz(path("nested"));
     expect(reader.stepSpec).toMatchObject({
       observation: {
@@ -45,7 +45,7 @@ describe("steps with lengths", () => {
   });
 });
 
-it("flags alone tell where episodes begin", async () => {
+it("flags without lengths separate the episodes", async () => {
   const episodes = await all(await openNpz(path("flags")));
   expect(lengths(episodes)).toEqual([12, 3, 25]);
   expect(sums(episodes)).toMatchObject({
@@ -55,7 +55,7 @@ it("flags alone tell where episodes begin", async () => {
   });
 });
 
-it("flat columns are transitions, as D4RL's are", async () => {
+it("flat columns are read as transitions, like D4RL", async () => {
   const reader = await openNpz(path("flat"), { finalObservation: "none" });
   const episodes = await all(reader);
   expect(sums(episodes)).toMatchObject(expected.flat);
@@ -65,18 +65,18 @@ it("flat columns are transitions, as D4RL's are", async () => {
   expect(withNext.map(({ steps }) => steps.at(steps.length - 1).is_terminal)).toEqual([true, false, true]);
 });
 
-describe("what is refused", () => {
+describe("damaged and unsupported archives", () => {
   it.each([
     ["objects", "objects"],
     ["complex numbers", "complex"],
     ["structures", "fields"],
-  ])("%s, of a single array, by its name", async (_, name) => {
+  ])("%s in one array are reported as unread", async (_, name) => {
     const reader = await openNpz(path(name));
     expect(reader.about).toMatchObject({ unread: ["info"] });
     expect(lengths(await all(reader))).toEqual([12, 3, 25]);
   });
 
-  it("a bomb, before it is inflated", async () => {
+  it("an archive is rejected if it would exceed maxBytes or declares a wrong size", async () => {
     await expect(openNpz(path("recorded"), { maxBytes: 1000 })).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("maxBytes") });
     // The entry claims to have 4 GB, but the file has only 3 KB.
     const bytes = fileBytes(path("recorded"));
@@ -88,13 +88,13 @@ describe("what is refused", () => {
     });
   });
 
-  it("a byte that changed, by the checksum", async () => {
+  it("a changed byte is detected by the checksum", async () => {
     const bytes = fileBytes(path("flags"));
     bytes[400] = (bytes[400] as number) ^ 1;
     await expect(openNpz(new Blob([bytes]))).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("checksum") });
   });
 
-  it("what is no archive", async () => {
+  it("files that are not archives are rejected", async () => {
     await expect(openNpz(new Blob(["PK"]))).rejects.toMatchObject({ code: "CORRUPT", file: "a Blob" });
     await expect(openNpz(new Blob([]))).rejects.toMatchObject({ code: "CORRUPT" });
     await expect(openNpz(dataFolder("extra/npz"))).rejects.toMatchObject({ code: "UNSUPPORTED" });

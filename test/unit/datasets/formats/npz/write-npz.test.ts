@@ -43,7 +43,7 @@ async function bytesOf(data: RldsDataset<unknown>, options?: NpzWriteOptions): P
 
 const openBytes = (bytes: Uint8Array<ArrayBuffer>) => openNpz(new File([bytes], "made.npz"));
 
-test.each(["none", "deflate"] as const)("every dtype, text and metadata come back, also of empty episodes (compression %s)", async (compression) => {
+test.each(["none", "deflate"] as const)("every dtype, text and metadata are restored, even in empty episodes (compression %s)", async (compression) => {
   const data = everything([3, 0, 5, 1, 2, 40]);
   const about = { env: "made", nested: { list: [1, 2] } };
   const reader = await openBytes(await bytesOf(data as unknown as RldsDataset<unknown>, { compression, about }));
@@ -59,7 +59,7 @@ test.each(["none", "deflate"] as const)("every dtype, text and metadata come bac
   expect(k).toBe(6);
 });
 
-test("the same data give the same bytes; as many episodes as steps are told apart", async () => {
+test("the same data produces the same bytes, and episodes of one step stay separate", async () => {
   const data = everything([1, 1, 1]) as unknown as RldsDataset<unknown>;
   const bytes = await bytesOf(data);
   expect(await bytesOf(data)).toEqual(bytes);
@@ -68,7 +68,7 @@ test("the same data give the same bytes; as many episodes as steps are told apar
   expect(found).toEqual([0, 1, 2].map((k) => [1, metadata(k).operator, metadata(k).final_step]));
 });
 
-test("columns can be left out, and the last steps keep their kinds", async () => {
+test("columns can be omitted, and the last steps keep their kinds", async () => {
   const bytes = await bytesOf(everything([2, 2]) as unknown as RldsDataset<unknown>);
   const reader = await openRlds(new File([bytes], "made.npz"), { only: ["observation/state"], without: ["operator"] });
   expect(Object.keys((reader.stepSpec as { readonly observation: object }).observation)).toEqual(["state"]);
@@ -77,7 +77,7 @@ test("columns can be left out, and the last steps keep their kinds", async () =>
   expect(kinds).toEqual(["transition", "observation"]);
 });
 
-test("what NumPy has no form for is lost, or refused by strict", async () => {
+test("bytes are reported as a loss, and strict, missing rewards and maxBytes throw", async () => {
   const spec = { ...stepSpec, blob: leaf("bytes") } as unknown as StepSpec;
   const data = made(spec, [2], {}) as unknown as RldsDataset<unknown>;
   const { losses } = await writeNpz(data, memorySink());
@@ -91,7 +91,7 @@ test("what NumPy has no form for is lost, or refused by strict", async () => {
   expect(files.size).toBe(0);
 });
 
-test("names that the archive has for something else are others there, and are reported", async () => {
+test("reserved names are changed in the archive and reported as losses", async () => {
   const spec = { ...stepSpec, lengths: leaf("i32"), lengths_: leaf("i8"), episode: { id: leaf("i32") }, "a/b": leaf("f32") } as unknown as StepSpec;
   const data = made(spec, [2, 3], { metadataSpec: { lengths: leaf("i32"), "c/d": leaf("i32") }, metadata: (k) => ({ lengths: k, "c/d": 7 }) });
   const files = memorySink();
@@ -113,7 +113,7 @@ test("names that the archive has for something else are others there, and are re
 
 const python = pythonWith("numpy");
 
-test.runIf(whole && python !== undefined)("NumPy reads it", async () => {
+test.runIf(whole && python !== undefined)("NumPy reads the file", async () => {
   const data = everything([3, 0, 2]);
   for (const compression of ["none", "deflate"] as const) {
     const path = join(folder, `${compression}.npz`);

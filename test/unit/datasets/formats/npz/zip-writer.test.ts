@@ -32,7 +32,7 @@ function fileAfter(before: number) {
   return { sink: sink as unknown as StagedFile, source };
 }
 
-test.each([0, 2 ** 32 - 40, 2 ** 32 + 5, 2 ** 40])("entries after %d bytes", async (before) => {
+test.each([0, 2 ** 32 - 40, 2 ** 32 + 5, 2 ** 40])("entries after %d bytes are read back", async (before) => {
   const { sink, source } = fileAfter(before);
   const zip = new ZipWriter(sink);
   const contents = [Uint8Array.of(1, 2, 3), new Uint8Array(5000).fill(7), new Uint8Array(0)];

@@ -29,7 +29,7 @@ it.each([
   ["all that follows", (following: number) => following],
   ["far too much", () => 2 ** 40],
   ["something else", (following: number) => following >> 1],
-])("is what was pushed if %s is said to follow", (_, said) => {
+])("returns the pushed rows when %s is announced to follow", (_, said) => {
   const random = new TestRandom(5);
   const buffer = new EpisodeBuffer<unknown>(spec, 2 ** 30);
   // A short episode must not contain rows of a longer previous one.

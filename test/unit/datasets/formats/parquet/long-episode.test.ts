@@ -37,7 +37,7 @@ async function written(steps: StepColumns<unknown>): Promise<Map<string, Uint8Ar
   return files;
 }
 
-test("pieces are read across their borders, in whole, and again", async () => {
+test("pieces are read across their borders, as a whole and repeatedly", async () => {
   const wanted = longEpisode();
   const reader = await openRlds(await written(wanted));
   for await (const { steps } of reader) {
@@ -63,7 +63,7 @@ test("pieces are read across their borders, in whole, and again", async () => {
   await reader.close();
 });
 
-test.runIf(whole)("written again it has the same values", async () => {
+test.runIf(whole)("a rewritten episode has the same values", async () => {
   const wanted = longEpisode();
   const reader = await openRlds(await written(wanted));
   const files = memorySink();
@@ -73,7 +73,7 @@ test.runIf(whole)("written again it has the same values", async () => {
   await Promise.all([reader.close(), again.close()]);
 });
 
-test.runIf(whole)("a value that is not finite is found in every piece, by its step", async () => {
+test.runIf(whole)("a value in any piece that is not finite is reported with its step", async () => {
   for (const step of [0, 4096, 8999]) {
     const faulty = longEpisode((values) => values.fill(Number.NaN, step * WIDTH + 7, step * WIDTH + 8));
     const reader = await openRlds(await written(faulty));

@@ -57,8 +57,8 @@ beforeAll(async () => {
   }
 });
 
-describe("mutants", () => {
-  it.each(["of ours, snappy", "of ours, none", "of pandas", "of LeRobot"])("of a file %s", async (name) => {
+describe("damaged files", () => {
+  it.each(["of ours, snappy", "of ours, none", "of pandas", "of LeRobot"])("%s: read or throw an RldsError that names the file", async (name) => {
     const bytes = files[name] as Uint8Array;
     expect(await all(await openParquet(new Map([["x.parquet", bytes]])))).not.toHaveLength(0);
     const next = numbers(7);
@@ -82,10 +82,10 @@ describe("mutants", () => {
   });
 });
 
-describe("files that say more than they have", () => {
+describe("files with wrong sizes or structures", () => {
   const read = async (bytes: Uint8Array, maxBytes = MAX_BYTES) => errorFrom(openParquet(new Map([["x.parquet", bytes]]), { maxBytes }).then(all));
 
-  it("no Parquet at all", async () => {
+  it("files that are not plain Parquet are rejected", async () => {
     expectError(await read(new Uint8Array(3)), "CORRUPT", /3 bytes.*\(x\.parquet\)/);
     expectError(await read(new Uint8Array(100)), "CORRUPT", /PAR1/);
     const encrypted = files["of pandas"]?.slice() as Uint8Array;
@@ -96,7 +96,7 @@ describe("files that say more than they have", () => {
     expectError(await read(long), "CORRUPT", /footer declares 4294967295 bytes/);
   });
 
-  it("footers whose lists and structs have no end", async () => {
+  it("footers with endless lists and structs are rejected", async () => {
     const withFooter = (footer: number[]) => {
       const bytes = new Uint8Array(4 + footer.length + 8);
       const magic = new TextEncoder().encode("PAR1");
@@ -112,13 +112,13 @@ describe("files that say more than they have", () => {
     expectError(await read(withFooter([0])), "CORRUPT", /footer cannot be read: a required part is missing/);
   });
 
-  it("more than the limit allows", async () => {
+  it("files larger than maxBytes are rejected", async () => {
     const bytes = files["of ours, none"] as Uint8Array;
     expectError(await read(bytes, 100), "CORRUPT", /footer has \d+ bytes/);
     expectError(await read(files["of ours, snappy"] as Uint8Array, 4000), "CORRUPT", /maxBytes|footer/);
   });
 
-  it("runs of a billion values in a page give those that are wanted", async () => {
+  it("decodeRuns decodes only the requested values, and rejects truncated runs", async () => {
     const { decodeRuns } = await import("../../../../../src/datasets/formats/parquet/runs.ts");
     const read = (bytes: number[], width = 1) => [...decodeRuns(Uint8Array.from(bytes), width, new Uint32Array(10))];
     const varint = [0xfe, 0xff, 0xff, 0xff, 0x0f];
@@ -152,7 +152,7 @@ describe("LeRobot", () => {
   };
   const read = async (map: Map<string, Uint8Array>) => errorFrom(openLeRobot(map).then(all));
 
-  it("paths that lead out of the folder", async () => {
+  it("paths outside the folder are rejected", async () => {
     for (const data_path of ["../../{chunk_index}.parquet", "/etc/passwd", "data/../../x.parquet", "C:/x", "data//x"])
       expectError(await read(info({ data_path })), "CORRUPT", /not a file inside the dataset's folder/);
     expectError(await read(info({ video_path: "../../{video_key}" })), "CORRUPT", /not a file inside/);
@@ -160,7 +160,7 @@ describe("LeRobot", () => {
     expectError(await read(info({ data_path: "data/{other}" })), "CORRUPT", /unknown variable/);
   });
 
-  it("an info that is not as it should be", async () => {
+  it("an invalid info.json is rejected", async () => {
     const single = { dtype: "float32", shape: [1] };
     expectError(await read(info({ codebase_version: "v1.6" })), "UNSUPPORTED", /codebase_version must be v2\.0, v2\.1 or v3\.0, got "v1\.6"/);
     expectError(await read(info({ total_episodes: 7 })), "CORRUPT", /3 episodes.* 7/);
@@ -176,7 +176,7 @@ describe("LeRobot", () => {
     expectError(await read(map), "NOT_FOUND");
   });
 
-  it("mutants of each of its files", async () => {
+  it("each damaged file reads or throws an RldsError", async () => {
     const next = numbers(3);
     for (let i = 0; i < scaled(400); i++) {
       const map = base();

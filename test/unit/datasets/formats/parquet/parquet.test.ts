@@ -15,8 +15,8 @@ const FOLDER = mkdtempSync(join(tmpdir(), "reprise-parquet-"));
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 const PLAIN = `${DATA}extra/plain.parquet`;
 
-describe("what writeParquet wrote", () => {
-  it.each(some(["cartpole", "half_cheetah", "cartpole_pixels"], 1))("%s is the same, column by column", async (name) => {
+describe("files from writeParquet", () => {
+  it.each(some(["cartpole", "half_cheetah", "cartpole_pixels"], 1))("restore %s column by column", async (name) => {
     const source = await openTfds(`${DATA}tfds/${name}`);
     const files = memorySink();
     const report = await writeParquet(source, files, { fileBytes: 200_000, groupRows: 1000 });
@@ -27,7 +27,7 @@ describe("what writeParquet wrote", () => {
   });
 
   it.each([{}, { compression: "none" as const, groupRows: 2 }, { fileBytes: 1, groupRows: 1 }])(
-    "has every dtype, text, shapes, metadata and episodes without steps: %o",
+    "restore every dtype, text, shapes, metadata and empty episodes: %o",
     async (options) => {
       const data = everything([0, 3, 0, 0, 5, 2, 0]);
       const files = memorySink();
@@ -51,7 +51,7 @@ describe("what writeParquet wrote", () => {
     },
   );
 
-  it("has bytes, and the largest of all integers", async () => {
+  it("restore bytes and the largest integers", async () => {
     const leaf = (dtype: string, shape: number[] = []) => ({ dtype, shape });
     const stepSpec = { observation: leaf("bytes"), action: leaf("u64", [2]), more: [leaf("i64"), leaf("bytes", [2])] };
     const steps = [
@@ -67,7 +67,7 @@ describe("what writeParquet wrote", () => {
     ]);
   });
 
-  it("is a file, or a folder of parts; nothing is replaced by itself", async () => {
+  it("are one file or a folder of parts, and are replaced only with overwrite", async () => {
     const path = join(FOLDER, "one.parquet");
     expect((await writeParquet(everything(), path)).files).toEqual(["one.parquet"]);
     const one = await openParquet(path);
@@ -84,7 +84,7 @@ describe("what writeParquet wrote", () => {
     expect(await all(await openParquet(folder))).toHaveLength(2);
   });
 
-  it("is refused where a part is missing, or is of another dataset", async () => {
+  it("are rejected if a part is missing or belongs to another dataset", async () => {
     const files = memorySink();
     await writeParquet(everything([2, 2, 2]), files, { fileBytes: 1, groupRows: 1 });
     const part = (i: number) => files.get(`part-0000${i}.parquet`) as Uint8Array;
@@ -122,7 +122,7 @@ describe("what writeParquet wrote", () => {
     expectError(await read(new Map()), "NOT_FOUND", /no .parquet file/);
   });
 
-  it("is not written of a step of another form: the error names episode, step and leaf, and no file is left", async () => {
+  it("are not left after an invalid step, and the error names episode, step and leaf", async () => {
     const data = everything();
     (data[2]?.steps as unknown[])[3] = { ...everythingStep(3, 5), u32: -1 };
     const files = memorySink();
@@ -139,8 +139,8 @@ describe("what writeParquet wrote", () => {
   });
 });
 
-describe("files of others", () => {
-  it("are read by the names of their columns, with what is missing made up", async () => {
+describe("files of other programs", () => {
+  it("are read by the names of their columns, with defaults for missing columns", async () => {
     const found = await openParquet(PLAIN);
     expect(found.stepSpec).toMatchObject({
       observation: { dtype: "f64", shape: [2] },
@@ -169,7 +169,7 @@ describe("files of others", () => {
     expect(steps[11]).toMatchObject({ action: 6n, note: "row 11", half: 11 / 8, unsigned: 4294967207, small: 6, when: 1704067211000000n });
   });
 
-  it("by other names where `columns` says so", async () => {
+  it("are read by other names with the option columns", async () => {
     const found = await openParquet(PLAIN, {
       columns: { "observation/x": "pose.x", "observation/all": "obs", action: "small", done: "truncated", terminal: "pose/ok", language: "note" },
     });
@@ -186,7 +186,7 @@ describe("files of others", () => {
     expectError(await errorFrom(openParquet(PLAIN, { columns: { done: "note" } })), "UNSUPPORTED", /note must contain one boolean/);
   });
 
-  it("with an episode's number, a file is cut by it; without anything a file is an episode", async () => {
+  it("are separated by episode_id or done, or contain one episode per file", async () => {
     const { parquetWriteBuffer } = await import("hyparquet-writer");
     const file = (columns: { [name: string]: unknown[] }) =>
       new Uint8Array(parquetWriteBuffer({ columnData: Object.entries(columns).map(([name, data]) => ({ name, data })) as never }));

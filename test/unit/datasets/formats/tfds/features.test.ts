@@ -29,9 +29,9 @@ describe.each([
   ["dtypes", "test"],
   ["images", "train"],
   ["tiny", "train"],
-])("%s, %s", (name, split) => {
+])("dataset %s, split %s", (name, split) => {
   const { columns, metadata, ...whole } = EXPECTED[name][split];
-  test("has the steps that tensorflow_datasets reads", async () => {
+  test("contains the steps that tensorflow_datasets reads", async () => {
     const found = await foundIn(await openTfds(DATA + name, { split }));
     const { columns: own, ...rest } = found;
     expect(rest).toEqual(whole);
@@ -48,7 +48,7 @@ describe.each([
     }
   });
 
-  test("has the metadata that tensorflow_datasets reads", async () => {
+  test("contains the metadata that tensorflow_datasets reads", async () => {
     const episodes: unknown[] = [];
     for await (const { steps: _, final_step: __, ...metadata } of await openTfds(DATA + name, { split })) episodes.push(plain(metadata));
     for (const [i, episode] of episodes.entries()) expect(episode).toEqual(metadata[i]);
@@ -56,7 +56,7 @@ describe.each([
   });
 });
 
-test.each(["observation/jpeg", "observation/grey_jpeg"])("%s is what TensorFlow decodes, but for what decoders may differ in", async (path) => {
+test.each(["observation/jpeg", "observation/grey_jpeg"])("%s equals the pixels that TensorFlow decodes, within the tolerance of JPEG decoders", async (path) => {
   const { pixels } = EXPECTED.images.train.columns[path] as { pixels: number[] };
   const data = ((await column("images", path)) as Uint8Array).subarray(0, pixels.length);
   const differences = Array.from(data, (value, i) => Math.abs(value - (pixels[i] as number)));
@@ -64,7 +64,7 @@ test.each(["observation/jpeg", "observation/grey_jpeg"])("%s is what TensorFlow 
   expect(differences.reduce((sum, difference) => sum + difference, 0) / differences.length).toBeLessThan(2);
 });
 
-test("images stay as they are stored where that is asked for", async () => {
+test('images: "bytes" returns encoded images', async () => {
   const reader = await openTfds(`${DATA}images`, { images: "bytes" });
   expect(reader.stepSpec).toMatchObject({ observation: { png: { dtype: "bytes", shape: [] } } });
   for await (const { steps } of reader) {
@@ -74,7 +74,7 @@ test("images stay as they are stored where that is asked for", async () => {
   }
 });
 
-test("bytes are copies, also of Buffers: what the caller does to its own changes nothing", async () => {
+test("byte leaves are copies, even from Buffers", async () => {
   const folder = `${DATA}images/1.0.0/`;
   const files = new Map(readdirSync(folder).map((file) => [file, readFileSync(folder + file)]));
   for await (const { steps } of await openTfds(files, { images: "bytes" })) {
@@ -86,13 +86,13 @@ test("bytes are copies, also of Buffers: what the caller does to its own changes
   }
 });
 
-test("text may stay bytes", async () => {
+test('text: "bytes" returns text as bytes', async () => {
   const reader = await openTfds(`${DATA}dtypes`, { text: "bytes" });
   expect(reader.metadataSpec).toMatchObject({ info: { who: { dtype: "bytes", shape: [] } }, names: { dtype: "bytes", shape: [-1] } });
   for await (const { info } of reader) expect((info as { who: Uint8Array }).who).toEqual(new TextEncoder().encode("Åsa"));
 });
 
-test("sequences of known length within steps are part of the shape", async () => {
+test("sequences of fixed length within steps are part of the shape", async () => {
   const reader = await openTfds(`${DATA}fixed`);
   expect(reader.stepSpec).toMatchObject({
     fixed: { dtype: "f32", shape: [3] },
@@ -118,14 +118,14 @@ test("sequences of known length within steps are part of the shape", async () =>
   expect(e).toBe(2);
 });
 
-test("sequences of changing length within steps are refused by name", async () => {
+test("rejects sequences of varying length within steps, and names the feature", async () => {
   const failure = await openTfds(`${DATA}ragged`).catch((error) => error);
   expect(failure).toBeInstanceOf(RldsError);
   expect(failure).toMatchObject({ code: "UNSUPPORTED", episode: 0 });
   expect(failure.message).toMatch(/feature steps\/open has values of different shapes/);
 });
 
-test("images of several sizes are refused by name, and can be read as bytes", async () => {
+test('rejects images of several sizes by name, but reads them with images: "bytes"', async () => {
   const reader = await openTfds(`${DATA}sizes`);
   expect(reader.stepSpec).toMatchObject({ image: { dtype: "u8", shape: [4, 4, 3] } });
   const failure = await foundIn(reader).catch((error) => error);

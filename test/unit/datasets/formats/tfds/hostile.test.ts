@@ -85,12 +85,12 @@ function flipped(bytes: Uint8Array, at: number, bit: number): Uint8Array {
 }
 
 describe("mutants of a small dataset", () => {
-  test("are compared with what it is", () => {
+  test("the undamaged dataset has contents to compare with", () => {
     expect(undamaged).toContain("ab");
     expect((undamaged as string).length).toBeGreaterThan(300);
   });
 
-  test("every bit that is flipped, and every byte where a shard is cut off, is found by the checksums", async () => {
+  test("the checksums find every flipped bit and every truncated shard", async () => {
     const mutants = new Mutants();
     const first = (recordsIn(TINY.bytes)[0] as Uint8Array).length + 16;
     const files = new Map(TINY.files);
@@ -110,7 +110,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("flipped bits under a checksum that fits reach the protobuf, and what is behind it", async () => {
+  test("flipped bits under a valid checksum cause a result or an RldsError", async () => {
     const mutants = new Mutants();
     const [record] = recordsIn(TINY.bytes) as [Uint8Array];
     const files = new Map([...TINY.files, [TINY.shard, tfRecord(record)], [INFO, infoWithOne()]]);
@@ -127,7 +127,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("records that are cut, spliced and mixed up, with checksums that fit", async () => {
+  test("truncated, spliced and mixed records with valid checksums cause a result or an RldsError", async () => {
     const mutants = new Mutants();
     const random = new TestRandom(20261122);
     const below = (n: number) => random.below(n);
@@ -152,7 +152,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("JSON files that are cut off at every byte, or of which a byte is another", async () => {
+  test("truncated JSON files throw an RldsError, and changed bytes cause a result or an RldsError", async () => {
     const mutants = new Mutants();
     const random = new TestRandom(7);
     for (const name of [FEATURES, INFO]) {
@@ -168,7 +168,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("JSON files with other values", async () => {
+  test("changed JSON values cause a result or an RldsError", async () => {
     const mutants = new Mutants();
     const others = [
       null,
@@ -209,7 +209,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("images and tensors under a checksum that fits", async () => {
+  test("damaged images and tensors under a valid checksum cause a result or an RldsError", async () => {
     for (const [name, step] of [
       ["images", 29],
       ["dtypes", 29],
@@ -226,7 +226,7 @@ describe("mutants of a small dataset", () => {
     }
   });
 
-  test("were more than 20,000, or a tenth of them", () => {
+  test("the tests read over 20,000 mutants, or a tenth of them in a scaled run", () => {
     expect(total).toBeGreaterThan(scaled(20_000));
   });
 });
@@ -322,7 +322,7 @@ function png(width: number, height: number, data: Uint8Array): Uint8Array {
   return joined([Uint8Array.of(137, 80, 78, 71, 13, 10, 26, 10), chunk("IHDR", head), chunk("IDAT", data), chunk("IEND", new Uint8Array(0))]);
 }
 
-describe("bombs", () => {
+describe("files that declare or decompress to too much data", () => {
   const nothing = example([["steps/a", 2, new Uint8Array(0)]]);
   const deep = (depth: number) => {
     let json: object = tensor("float32");
@@ -401,7 +401,7 @@ describe("bombs", () => {
       /more than the \d+ that maxBytes allows/,
     ],
     ["floats that end within one", dataset({ a: tensor("float32") }, example([["steps/a", 2, field(1, new Uint8Array(7))]])), /floats of 4 bytes/],
-  ])("%s", async (_, files, message) => {
+  ])("rejects %s", async (_, files, message) => {
     const before = process.memoryUsage();
     const found = await outcome(files);
     const after = process.memoryUsage();
@@ -410,7 +410,7 @@ describe("bombs", () => {
     expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(160 * 2 ** 20);
   });
 
-  test("a million empty features, keys and values are gone through without being kept", async () => {
+  test("reads a million empty features, keys and values without storing them", async () => {
     const many = (one: Uint8Array) => joined(Array.from({ length: 20_000 }, () => one));
     const real = field(1, joined([field(1, text("steps/a")), field(2, field(2, field(1, new Uint8Array(8))))]));
     const features = { a: tensor("float32") };
@@ -422,7 +422,7 @@ describe("bombs", () => {
     expect(await outcome(dataset(features, field(1, joined([real, many(other)]))))).toBe('[[{"final_step":"transition"},1,[[0]]]]');
   });
 
-  test("lists that are not packed, and lists in several pieces, are one list", async () => {
+  test("reads unpacked and split lists as one list", async () => {
     const one = joined([Uint8Array.of(0x0d), new Uint8Array(new Float32Array([1]).buffer)]);
     const list = joined([one, field(1, new Uint8Array(new Float32Array([2, 3]).buffer)), one]);
     const pieces = joined([field(3, joined([Uint8Array.of(8, 5), Uint8Array.of(8, 0xff, 1)])), field(3, field(1, Uint8Array.of(7, 0x80, 1)))]);
@@ -434,7 +434,7 @@ describe("bombs", () => {
   });
 });
 
-test("damage under a record's checksum is found by the checksums of zlib and PNG within", async () => {
+test("checksums of zlib and PNG find damage under a valid record checksum", async () => {
   const pixels = Uint8Array.from({ length: 4 * 13 }, (_, i) => (i % 13 === 0 ? 0 : i * 5));
   const values = { a: deflateSync(Uint8Array.from({ length: 64 }, (_, i) => i % 7)), b: png(4, 4, deflateSync(pixels)) };
   const features = { a: tensor("uint8", [64], "zlib"), b: imageOf([4, 4, 3]) };
@@ -462,8 +462,8 @@ test("damage under a record's checksum is found by the checksums of zlib and PNG
   expect(found).toBeGreaterThan(scaled(1000, 125));
 });
 
-describe("names that lead outside", () => {
-  test.each(["../secret", "/etc/passwd", "a/../../b", "{SPLIT}/../..", "..", "C:\\x", "{NOBODY}", "a\0b", "//x"])("%j", async (filepathTemplate) => {
+describe("file path templates that lead outside", () => {
+  test.each(["../secret", "/etc/passwd", "a/../../b", "{SPLIT}/../..", "..", "C:\\x", "{NOBODY}", "a\0b", "//x"])("rejects %j", async (filepathTemplate) => {
     const info = infoWith((split) => {
       split.filepathTemplate = filepathTemplate;
     });
@@ -471,11 +471,11 @@ describe("names that lead outside", () => {
   });
 });
 
-describe("shards that hold another number of records", () => {
+describe("dataset_info.json", () => {
   test.each([
     ["fewer", ["4"], /must have 4 records, as dataset_info.json declares, got 3/],
     ["more", ["2"], /must have 2 records, as dataset_info.json declares, got more/],
-  ])("%s", async (_, shardLengths, message) => {
+  ])("rejects shards with %s records than declared", async (_, shardLengths, message) => {
     const info = infoWith((split) => {
       split.shardLengths = shardLengths;
     });
@@ -484,7 +484,7 @@ describe("shards that hold another number of records", () => {
     expect((found as RldsError).message).toMatch(message);
   });
 
-  test.each(["array_record", "riegeli", "bagz", "parquet"])("of the format %s are not read", async (fileFormat) => {
+  test.each(["array_record", "riegeli", "bagz", "parquet"])("rejects the format %s", async (fileFormat) => {
     const json = JSON.parse(new TextDecoder().decode(TINY.files.get(INFO)));
     const found = await outcome(withFile(TINY, INFO, encoded({ ...json, fileFormat })));
     expect(found).toMatchObject({ code: "UNSUPPORTED", file: INFO, message: expect.stringContaining(fileFormat) });
@@ -495,7 +495,7 @@ test.each([
   ["observation/sound", "tensorflow_datasets.core.features.audio_feature.Audio"],
   ["maybe", "tensorflow_datasets.core.features.optional_feature.Optional"],
   ["own", "my_project.features.Point"],
-])("a feature %s of the class %s is refused by its path and class", async (path, pythonClassName) => {
+])("rejects feature %s of class %s, and names its path and class", async (path, pythonClassName) => {
   const features = path
     .split("/")
     .reduceRight<object>((inner, name) => ({ pythonClassName: "x.FeaturesDict", featuresDict: { features: { [name]: inner } } }), { pythonClassName });

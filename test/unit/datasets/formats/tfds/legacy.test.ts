@@ -54,7 +54,7 @@ test.each<[string, unknown, unknown]>([
   ["content as text", { ...older(features), content: JSON.stringify(older(features).content) }, info],
   ["names with underscores", snake(features), snake(info)],
   ["no template and no file format", features, { ...info, fileFormat: undefined, splits: [{ ...info.splits[0], filepathTemplate: undefined }] }],
-])("%s", async (_, featuresJson, infoJson) => {
+])("reads the older form: %s", async (_, featuresJson, infoJson) => {
   const files = new Map([...FILES, ["features.json", encoded(featuresJson)], ["dataset_info.json", encoded(infoJson)]]);
   const [old, now] = [await openTfds(files), await openTfds(FILES)];
   expect(old.stepSpec).toEqual(now.stepSpec);
@@ -62,7 +62,7 @@ test.each<[string, unknown, unknown]>([
   expect(await foundIn(old)).toEqual(await foundIn(now));
 });
 
-test("a template may name folders, shards and splits in its own way", async () => {
+test("a template can name folders, shards and splits in any format", async () => {
   const shard = FILES.get("tiny-train.tfrecord-00000-of-00001") as Uint8Array;
   const named = (filepathTemplate: string, path: string) => {
     const json = { ...info, splits: [{ ...info.splits[0], filepathTemplate }] };

@@ -6,7 +6,7 @@ import { MessageParts } from "../../../../../src/datasets/formats/tfds/message-p
 
 const bytesOf = (n: number) => Uint8Array.from({ length: n }, (_, i) => i * 7);
 
-test.each([0, 1, 63, 64, 127, 128, 4096, 4097, 65_535, 65_536, 65_537, 300_000])("fields of %i bytes among others, also in a message in a message", (n) => {
+test.each([0, 1, 63, 64, 127, 128, 4096, 4097, 65_535, 65_536, 65_537, 300_000])("fields of %i bytes equal those of the protobuf library, even in nested messages", (n) => {
   const parts = new MessageParts();
   const writer = new BinaryWriter();
   for (const length of [3, n, n, 5]) {
@@ -31,7 +31,7 @@ test.each([
   ["64 bits", BigInt64Array.of(0n, -1n, -(2n ** 63n), 2n ** 63n - 1n)],
   ["64 bits without a sign", BigUint64Array.of(0n, 2n ** 63n, 2n ** 64n - 1n)],
   ["nothing", new Int8Array(0)],
-])("numbers: %s", (_, data) => {
+])("packed integers equal those of the protobuf library: %s", (_, data) => {
   const parts = new MessageParts();
   parts.varints(data);
   const writer = new BinaryWriter();

@@ -43,7 +43,7 @@ test.each([
       ["test", 0, 5],
     ],
   ],
-])("%s", (text, expected) => {
+])("%s selects the expected ranges", (text, expected) => {
   expect(ranges(text)).toEqual(expected);
 });
 
@@ -61,11 +61,11 @@ test.each([
   "train[-41:]",
   "other",
   "train test",
-])("%j is refused", (text) => {
+])("rejects %j", (text) => {
   expect(() => ranges(text)).toThrow(RangeError);
 });
 
-test("a part of a split is what lies there in the whole", async () => {
+test("a part of a split returns the same episodes as that range of the whole", async () => {
   const ids = async (text?: string) => {
     const found: number[] = [];
     const reader = await openTfds(CARTPOLE, { split: text });
@@ -79,7 +79,7 @@ test("a part of a split is what lies there in the whole", async () => {
   expect(await ids("train[20:10]")).toEqual([]);
 });
 
-test("of several splits train is read where none is asked for", async () => {
+test("the split defaults to train if there are several", async () => {
   const reader = await openTfds(DTYPES);
   expect([reader.splits, reader.split, reader.episodes]).toEqual([["train", "test"], "train", 5]);
   expect((await openTfds(DTYPES, { split: "all" })).episodes).toBe(7);

@@ -24,8 +24,8 @@ async function expectAsExpected(reader: RldsReader, name: string): Promise<void>
   }
 }
 
-describe("by path", () => {
-  test.each(some(Object.keys(EXPECTED), 2))("%s is as tensorflow_datasets reads it", async (name) => {
+describe("openTfds with a path", () => {
+  test.each(some(Object.keys(EXPECTED), 2))("reads %s as tensorflow_datasets does", async (name) => {
     await expectAsExpected(await openTfds(`${DATA}${name}/1.0.0`), name);
     await expectAsExpected(await openTfds(`${DATA}${name}`), name);
   });

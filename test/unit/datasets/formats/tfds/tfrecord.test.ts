@@ -9,7 +9,7 @@ import { joined, crc32c as slow, tfRecord } from "../../../../support/tfrecord.t
 
 const BYTES = Uint8Array.from({ length: 300 }, (_, i) => (i * 37 + (i >> 3)) & 255);
 
-test("CRC-32C is the one of RFC 3720, at every place and of every length", () => {
+test("CRC-32C matches RFC 3720, at every offset and length", () => {
   expect(crc32c(new TextEncoder().encode("123456789"))).toBe(0xe3069283);
   expect(crc32c(new Uint8Array(32))).toBe(0x8a9136aa);
   expect(crc32c(new Uint8Array(32).fill(255))).toBe(0x62a8ab43);
@@ -25,7 +25,7 @@ function records(bytes: Uint8Array, maxBytes = 1000): TfRecords {
   return new TfRecords(bytesFile("a.tfrecord", bytes), { maxBytes });
 }
 
-test("records come one by one, also empty ones", async () => {
+test("returns records one by one, including empty records", async () => {
   const reader = records(joined([tfRecord(BYTES), tfRecord(new Uint8Array(0)), tfRecord(BYTES.subarray(7, 9))]));
   expect(await reader.next()).toEqual(BYTES);
   expect(await reader.next()).toEqual(new Uint8Array(0));
@@ -42,7 +42,7 @@ test.each([
   ["a file that was cut off", tfRecord(BYTES).subarray(0, 200), 0, /truncated/],
   ["a head that was cut off", tfRecord(BYTES).subarray(0, 9), 0, /only 9 are left/],
   ["a second record that is damaged", joined([tfRecord(BYTES), BYTES]), 316, /checksum of a record's length/],
-])("%s is told with file and offset", async (_, bytes, offset, message) => {
+])("%s throws CORRUPT with file and offset", async (_, bytes, offset, message) => {
   const reader = records(bytes);
   const failure = await (async () => {
     for (;;) await reader.next();
@@ -62,14 +62,14 @@ function noting<T>(file: SourceFile, asked: T[], note: (at: number, length: numb
   };
 }
 
-test("a record of more than maxBytes is refused before it is read", async () => {
+test("rejects a record larger than maxBytes before it is read", async () => {
   const asked: number[] = [];
   const file = noting(bytesFile("a", tfRecord(BYTES)), asked, (_, length) => length);
   await expect(new TfRecords(file, { maxBytes: 299 }).next()).rejects.toThrow(/300 bytes, more than the 299 that maxBytes allows/);
   expect(asked).toEqual([316]);
 });
 
-test("the next block is asked for before it is needed, and never two", async () => {
+test("requests the next block early, but never two blocks ahead", async () => {
   const asked: string[] = [];
   const file = noting(bytesFile("a", BYTES), asked, (at, length) => `${at}+${length}`);
   const ahead = new ReadAhead(file, { block: 64 });
@@ -83,7 +83,7 @@ test("the next block is asked for before it is needed, and never two", async () 
   await expect(ahead.read(1)).rejects.toMatchObject({ code: "CORRUPT", file: "a", offset: 300 });
 });
 
-test("bytes that are skipped are not read", async () => {
+test("skipped bytes are not read", async () => {
   const asked: number[] = [];
   const file = noting(bytesFile("a", BYTES), asked, (at) => at);
   const ahead = new ReadAhead(file, { block: 16 });
@@ -93,7 +93,7 @@ test("bytes that are skipped are not read", async () => {
   expect(asked).toEqual([0, 16, 204, 220]);
 });
 
-test("a read that fails on its way is told where it is needed, and the file is closed", async () => {
+test("a failed read-ahead rejects the read that needs it, and the file is closed", async () => {
   let closed = 0;
   const file = bytesFile("a", BYTES);
   const ahead = new ReadAhead(

@@ -16,8 +16,8 @@ afterAll(() => rmSync(FOLDER, { recursive: true }));
 
 const IMAGES = { images: ["observation/image"] };
 
-describe("what is written is read again", () => {
-  it.each(some(["cartpole", "half_cheetah", "cartpole_pixels"], 1))("%s, column by column", async (name) => {
+describe("writeTfds and openTfds keep", () => {
+  it.each(some(["cartpole", "half_cheetah", "cartpole_pixels"], 1))("the columns of %s", async (name) => {
     const source = await openTfds(`${DATA}${name}`);
     const files = memorySink();
     const report = await writeTfds(source, files, { name, shards: 3, ...(name === "cartpole_pixels" ? IMAGES : {}) });
@@ -48,7 +48,7 @@ describe("what is written is read again", () => {
     }
   });
 
-  it("steps that are generated, once, with a form that is found in the first one", async () => {
+  it("generated steps, with a spec from the first step", async () => {
     const steps = (n: number) =>
       (async function* () {
         for (let i = 0; i < n; i++)
@@ -70,14 +70,14 @@ describe("what is written is read again", () => {
 });
 
 describe("files", () => {
-  it("are the same bytes for the same data", async () => {
+  it("contain the same bytes for the same data", async () => {
     const [a, b] = [memorySink(), memorySink()];
     await writeTfds(everything(), a, { name: "same", ...IMAGES });
     await writeTfds(everything(), b, { name: "same", ...IMAGES });
     expect([...a]).toEqual([...b]);
   });
 
-  it("are named as tensorflow_datasets names them, with an info of the same form", async () => {
+  it("have the names and the dataset_info.json of tensorflow_datasets", async () => {
     const files = memorySink();
     const progress: number[] = [];
     const report = await writeTfds(everything(), files, {
@@ -100,14 +100,14 @@ describe("files", () => {
     expect(Number(info.splits[0].numBytes)).toBe(shards - 4 * 16);
   });
 
-  it("have the features of the real thing for the real thing's data", async () => {
+  it("have the same features.json as the original dataset", async () => {
     const files = memorySink();
     await writeTfds(await openTfds(`${DATA}cartpole_pixels`), files, { name: "cartpole_pixels", ...IMAGES });
     const real = JSON.parse(readFileSync(`${DATA}cartpole_pixels/1.0.0/features.json`, "utf8"));
     expect(JSON.parse(new TextDecoder().decode(files.get("cartpole_pixels/1.0.0/features.json")))).toEqual(real);
   });
 
-  it("are in no folder that has others, unless they are to be replaced", async () => {
+  it("are replaced only with overwrite: true, and other files stay", async () => {
     await writeTfds(everything(), FOLDER, { name: "twice", shards: 3 });
     expectError(await errorFrom(writeTfds(everything(), FOLDER, { name: "twice" })), "IO", /split train already exists. Pass overwrite: true/);
     writeFileSync(join(FOLDER, "twice/1.0.0/notes.txt"), "stays");
@@ -120,7 +120,7 @@ describe("files", () => {
 describe("another split", () => {
   const episodesOf = async (from: Parameters<typeof openTfds>[0], split: string) => (await all(await openTfds(from, { split }))).length;
 
-  it("comes beside those that are there, and is replaced by itself", async () => {
+  it("is added next to existing splits, and an overwrite replaces only that split", async () => {
     for (const to of [memorySink(), join(FOLDER, "splits")]) {
       await writeTfds(everything(), to, { name: "parts", shards: 2, description: "of everything" });
       const { files } = await writeTfds(everything([1, 2]), to, { name: "parts", split: "test" });
@@ -140,7 +140,7 @@ describe("another split", () => {
     ]);
   });
 
-  it("must have the features of the others", async () => {
+  it("must have the same features as the other splits", async () => {
     const files = memorySink();
     await writeTfds(everything(), files, { name: "parts" });
     const before = new Map(files);
@@ -152,7 +152,7 @@ describe("another split", () => {
     expect(await episodesOf(files, "train")).toBe(40);
   });
 
-  it("is not added where the sink cannot tell what is there, or nobody can", async () => {
+  it("is not added if dataset_info.json is not readable", async () => {
     const files = memorySink();
     await writeTfds(everything(), files, { name: "parts" });
     files.set("parts/1.0.0/dataset_info.json", new TextEncoder().encode("{"));
@@ -160,7 +160,7 @@ describe("another split", () => {
   });
 });
 
-describe("what is wrong", () => {
+describe("invalid input", () => {
   const broken = (change: (step: Record<string, unknown>) => unknown): RldsDataset<unknown> => {
     const data = everything();
     const steps = data[2]?.steps as unknown[];
@@ -181,7 +181,7 @@ describe("what is wrong", () => {
     ["a key too few", ({ reward: _, ...step }) => step, /^step must be an object with reward \(step\.reward is missing\), got an object/],
     ["a key too many", (step) => ({ ...step, more: 1 }), /^step must be an object without more \(step\.more is not in the spec\), got an object/],
     ["no step", () => null, /^step must be an object with keys .*, got null/],
-  ])("%s: the error names episode, step and leaf, and no file is left", async (_, change, says) => {
+  ])("%s: the error names episode, step and leaf, and no file remains", async (_, change, says) => {
     const files = memorySink();
     const error = await errorFrom(writeTfds(broken(change), files, { name: "broken" }));
     expectError(error, "SPEC_MISMATCH", says);
@@ -189,13 +189,13 @@ describe("what is wrong", () => {
     expect(files.size).toBe(0);
   });
 
-  it("metadata of another form", async () => {
+  it("rejects metadata of another dtype", async () => {
     const data = everything();
     data[1] = { ...data[1], who: 7 } as never;
     expectError(await errorFrom(writeTfds(data, memorySink(), { name: "broken" })), "SPEC_MISMATCH", /^who must be .*episode 1/);
   });
 
-  it("no episodes, no steps, no form", async () => {
+  it("rejects data without episodes, without a spec, or with two leaves of one path", async () => {
     expectError(await errorFrom(writeTfds([], memorySink(), { name: "none" })), "EMPTY", /stepSpec/);
     expectError(await errorFrom(writeTfds(everything([]), memorySink(), { name: "none" })), "EMPTY", /must have at least one episode/);
     expectError(await errorFrom(writeTfds([3] as never, memorySink(), { name: "none" })), "SPEC_MISMATCH", /episode must be an object with steps/);
@@ -212,7 +212,7 @@ describe("what is wrong", () => {
     );
   });
 
-  it("options", async () => {
+  it("rejects invalid options by name", async () => {
     const write = (options: object) => errorFrom(writeTfds(everything(), memorySink(), options as TfdsWriteOptions));
     expectError(await write({}), TypeError, /^name is required/);
     expectError(await write({ name: "../x" }), RangeError, /^name must be/);
@@ -228,7 +228,7 @@ describe("what is wrong", () => {
   });
 });
 
-describe("a write that breaks off", () => {
+describe("a failed write", () => {
   /** Returns a sink that fails at its n-th call. */
   function failing(at: number, code = "ENOSPC") {
     const files = new Map<string, number>();
@@ -267,7 +267,7 @@ describe("a write that breaks off", () => {
     return { sink, files, calls: () => calls, open: () => open };
   }
 
-  it("leaves no file, wherever the disk is full", async () => {
+  it("leaves no file, for a full disk at any call", async () => {
     const whole = failing(-1);
     await writeTfds(everything(), whole.sink, { name: "full", shards: 2 });
     expect(whole.files.size).toBe(4);
@@ -281,7 +281,7 @@ describe("a write that breaks off", () => {
     }
   });
 
-  it("closes the source, and removes its files, when it is aborted or the source fails", async () => {
+  it("closes the source and removes its files after an abort or an error of the source", async () => {
     for (const ending of ["abort", "error"]) {
       const controller = new AbortController();
       let closed = false;

@@ -31,8 +31,8 @@ const BAD: readonly (readonly [name: string, bad: unknown, error: string, rule: 
 describe.each([
   ["TFRecordObserver", "tensorDataSpec", async (spec: Spec) => new TFRecordObserver("y", spec, { to: new Map() })],
   ["loadTfrecordDataset", "spec", async (spec: Spec) => loadTfrecordDataset(["x"], { from: await files(), spec })],
-] as const)("%s names %s", (_, subject, call) => {
-  it.each(BAD)("for %s", async (_name, bad, error, rule) => {
+] as const)("%s names its argument %s", (_, subject, call) => {
+  it.each(BAD)("in the error for %s", async (_name, bad, error, rule) => {
     for (const [spec, where] of [
       [bad, subject],
       [{ b: bad, c: f32() }, `${subject} of b`],
@@ -47,17 +47,17 @@ describe.each([
   });
 });
 
-describe("a file of a spec in the place of the records", () => {
+describe("a .spec file instead of the records", () => {
   it.each([
     ["loadTfrecordDataset", async () => loadTfrecordDataset(["x.spec"], { from: await files() })],
     ["openRlds", () => openRlds(join(dataFolder("tfrecord"), "nest.tfrecord.spec"))],
-  ] as const)("is refused by %s, with the remedy", async (_, call) => {
+  ] as const)("is rejected by %s, and the error names the fix", async (_, call) => {
     expect(await errorFrom(call())).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("Pass the file of the same name without .spec") });
   });
 });
 
 describe("TFRecordObserver", () => {
-  it("names the mode that would take the data, and no mode for other data", () => {
+  it("suggests the other pyMode only if that mode accepts the data", () => {
     const create = (pyMode: boolean) => new TFRecordObserver("y", { a: f32(2) }, { pyMode, to: new Map() });
     const column = (...shape: number[]) => ({ a: { data: new Float32Array(2), shape } });
     expect(() => create(false)(column(2) as never)).toThrow(/a must be .*\. Set pyMode: true if a call passes one trajectory/);
@@ -65,7 +65,7 @@ describe("TFRecordObserver", () => {
     for (const pyMode of [false, true]) expect(() => create(pyMode)({ a: [1, 2, 3] })).toThrow(/^(?!.*pyMode)/);
   });
 
-  it.each(["../y", "/y", "a//y", "a\\y"])("refuses the path %s in a folder", (path) => {
+  it.each(["../y", "/y", "a//y", "a\\y"])("rejects the path %s in a folder", (path) => {
     const create = () => new TFRecordObserver(path, f32(), { to: new Map() });
     const error = errorOf(create);
     expectError(error, RangeError, /^outputPath must /);
@@ -74,7 +74,7 @@ describe("TFRecordObserver", () => {
 });
 
 describe("openTfrecord", () => {
-  it.each(BAD)("names spec for %s", async (_name, bad, _error, rule) => {
+  it.each(BAD)("names spec in the error for %s", async (_name, bad, _error, rule) => {
     const whole = (await errorFrom(openTfrecord(await files(), { spec: bad as Spec }))) as Error;
     expect(whole.message).toMatch(/^spec must be a spec of trajectories/);
     // Part of a trajectory may be a nest without leaves.
@@ -83,7 +83,7 @@ describe("openTfrecord", () => {
     expect(inside.message).toMatch(/differ/.test(String(rule)) ? /^spec must have a different path/ : /^spec of observation must (be|have) /);
   });
 
-  it("refuses step types that are no single number", async () => {
+  it("rejects a stepType that is not a single number", async () => {
     const failure = await errorFrom(openTfrecord(await files(), { spec: { ...TRAJECTORY, stepType: f32(2) } as Spec }));
     expect(failure).toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringMatching(/^the spec of stepType must .*got a leaf of shape \[2\]$/) });
   });
@@ -92,7 +92,7 @@ describe("openTfrecord", () => {
 describe("asTrajectories", () => {
   const tuple = [f32(), f32(2), i64(), [], f32(), f32(), f32()] as const;
 
-  it("the spec of the dataset is that of its elements", async () => {
+  it("the spec of the dataset has the same fields as its elements", async () => {
     const written = new Map<string, Uint8Array>();
     const observer = new TFRecordObserver("t", tuple, { pyMode: true, to: written });
     observer([0, [1, 2], 3n, [], 1, 0.5, 1]);
@@ -104,7 +104,7 @@ describe("asTrajectories", () => {
     expect((await loadTfrecordDataset(["t"], { from: written })).spec).toEqual(tuple);
   });
 
-  it("names the spec, or what the decoder made", async () => {
+  it("the error names the spec, or the result of decoder", async () => {
     const from = await files();
     const bySpec = (await errorFrom(loadTfrecordDataset(["x"], { from, spec: { a: u8() }, asTrajectories: true }))) as Error;
     expect(bySpec.message).toMatch(/^spec must be an object or tuple of the fields stepType, .* with asTrajectories, got/);

@@ -30,7 +30,7 @@ async function observed(spec: Spec, compressImage: (...args: never[]) => unknown
 const IMAGE = new Uint8Array(8 * 16 * 3);
 
 describe("compressImage", () => {
-  it("may return the same memory again and again", async () => {
+  it("can return the same memory at each call", async () => {
     const memory = new Uint8Array(20_000);
     let calls = 0;
     const files = await observed(u8(8, 16, 3), () => {
@@ -41,7 +41,7 @@ describe("compressImage", () => {
     expect(recordsIn(files.get("x") as Uint8Array).map((record) => record.at(-1))).toEqual([1, 2, 3]);
   });
 
-  it("may return a Buffer, a view", async () => {
+  it("can return a Buffer", async () => {
     const files = await observed(u8(8, 16, 3), () => Buffer.from(JPEG), [IMAGE]);
     const [image] = (await all(await loadTfrecordDataset(["x"], { from: files, compressImage: true, addBatchDim: false }))) as [Column];
     expect(image.shape).toEqual([8, 16, 3]);
@@ -55,7 +55,7 @@ describe("compressImage", () => {
     ["words", new Uint16Array(4), /must be a JPEG in a Uint8Array, got Uint16Array\(4\)$/],
     ["no bytes", new Uint8Array(), /must .*255 and 216.*got Uint8Array\(0\)$/],
     ["pixels", new Uint8Array(100), /with 255 and 216 as its first bytes, got Uint8Array\(100\)$/],
-  ])("that returns %s is refused, and nothing is written", async (_name, result, message) => {
+  ])("cannot return %s: the observer throws and does not write the frame", async (_name, result, message) => {
     const files = new Map<string, Uint8Array>();
     let made: unknown = result;
     const observer = new TFRecordObserver("x", { a: u8(8, 16, 3), b: f32() }, { pyMode: true, compressImage: (() => made) as never, to: files });
@@ -70,7 +70,7 @@ describe("compressImage", () => {
     [2, /OSError|LA/],
     [4, /RGBA/],
     [84, /TypeError/],
-  ])("refuses frames of %i channels, as TF-Agents' JPEG does", async (channels) => {
+  ])("rejects frames of %i channels, as the JPEG encoder of TF-Agents does", async (channels) => {
     const spec = { a: u8(8, 16, channels) };
     const create = async () => new TFRecordObserver("x", spec, { compressImage: () => JPEG, to: new Map() });
     expect(await errorFrom(create())).toMatchObject({
@@ -80,13 +80,13 @@ describe("compressImage", () => {
     expect(() => new TFRecordObserver("x", spec, { to: new Map() })).not.toThrow();
   });
 
-  it.each([1, 3])("takes frames of %i channels, also of a stack", async (channels) => {
+  it.each([1, 3])("accepts frames of %i channels", async (channels) => {
     expect(await observed(u8(8, 16, channels), () => JPEG, [new Uint8Array(8 * 16 * channels)])).toHaveProperty("size", 2);
   });
 });
 
-describe("reading", () => {
-  it("with the wrong compressImage names the right one", async () => {
+describe("loadTfrecordDataset", () => {
+  it("suggests the right value of compressImage", async () => {
     const jpegs = await observed(u8(8, 16, 3), () => JPEG, [IMAGE]);
     const pixels = new Map<string, Uint8Array>();
     const observer = new TFRecordObserver("x", u8(8, 16, 3), { pyMode: true, to: pixels });
@@ -100,7 +100,7 @@ describe("reading", () => {
     });
   });
 
-  it("an image on its side is none of the spec", async () => {
+  it("rejects an image whose width and height are swapped", async () => {
     const files = await observed(u8(8, 16, 3), () => JPEG, [IMAGE]);
     const dataset = await loadTfrecordDataset(["x"], { from: files, compressImage: true, spec: u8(16, 8, 3) });
     expect(await errorFrom(all(dataset))).toMatchObject({
@@ -111,7 +111,7 @@ describe("reading", () => {
 });
 
 describe("decoder", () => {
-  it("may be asynchronous, with every option", async () => {
+  it("can be asynchronous, with every option", async () => {
     const spec = { a: f32(2) };
     const files = new Map<string, Uint8Array>();
     const observer = new TFRecordObserver("x", spec, { pyMode: true, to: files });
@@ -129,7 +129,7 @@ describe("decoder", () => {
     expect(await errorFrom(all(failing))).toMatchObject({ message: "no decoder" });
   });
 
-  it("that makes no columns is told what it must make", async () => {
+  it("the error for an invalid result names the required form", async () => {
     const files = new Map<string, Uint8Array>();
     const observer = new TFRecordObserver("x", f32(), { pyMode: true, to: files });
     observer(1);

@@ -49,7 +49,7 @@ async function written(spec: Spec, steps: { readonly [file: string]: readonly un
 }
 
 describe("more than 4,096 files", () => {
-  it("come in TensorFlow's order, with few of them open", async () => {
+  it("are read in the order of TensorFlow, with at most 160 files open", async () => {
     const one = await written(i64(), { a: [0n, 1n, 2n], b: [0n] });
     const names = Array.from({ length: 5000 }, (_, i) => `f${i}`);
     const short = (i: number) => i % 3 === 0;
@@ -65,7 +65,7 @@ describe("more than 4,096 files", () => {
     expect(await all(await loadTfrecordDataset(names, { from: folder, spec, numParallelReads: 10_000 }))).toHaveLength(places.length);
   });
 
-  it("a file that has another size when it is read again is refused by name", async () => {
+  it("a file that changes its size between reads is rejected by name", async () => {
     const one = await written(i64(), { a: [0n] });
     const names = Array.from({ length: 300 }, (_, i) => `f${i}`);
     const folder = new CountedFolder(new Map(names.map((name) => [name, one.get("a") as Uint8Array])));
@@ -85,7 +85,7 @@ describe("more than 4,096 files", () => {
 });
 
 describe("files over a network", () => {
-  it("are asked for once, since they are no open files of the system", async () => {
+  it("are requested only once, because they need no file handles", async () => {
     const one = await written(i64(), { a: [0n, 1n] });
     const names = Array.from({ length: 150 }, (_, i) => `f${i}`);
     const requests = new Map<string, number>();
@@ -107,7 +107,7 @@ describe("files over a network", () => {
   });
 });
 
-describe("a close that fails", () => {
+describe("a failed close of a file", () => {
   const closing = (folder: CountedFolder, failing: readonly string[]) => async (path: string) => {
     const file = await folder.open(path);
     return {
@@ -121,7 +121,7 @@ describe("a close that fails", () => {
   const setUp = async () => new CountedFolder(await written(i64(), { a: [0n, 1n], b: [0n, 1n], c: [0n, 1n] }));
   const OPTIONS = { cycleLength: 3, maxBytes: 2 ** 20 };
 
-  it("does not keep the other files open", async () => {
+  it("does not leave other files open", async () => {
     const folder = await setUp();
     const read = async () => {
       for await (const _ of recordsOf(["a", "b", "c"], closing(folder, ["a", "b"]), OPTIONS)) break;
@@ -130,7 +130,7 @@ describe("a close that fails", () => {
     expect(folder.open_).toBe(0);
   });
 
-  it("at a file's end is told once, and the file is closed once", async () => {
+  it("at the end of a file is reported, and all files are closed", async () => {
     const folder = await setUp();
     const read = async () => {
       for await (const _ of recordsOf(["a", "b", "c"], closing(folder, ["a"]), OPTIONS));
@@ -139,7 +139,7 @@ describe("a close that fails", () => {
     expect(folder.open_).toBe(0);
   });
 
-  it("does not hide why reading ended", async () => {
+  it("does not hide the error that ended the read", async () => {
     const folder = await setUp();
     const open = closing(folder, ["a"]);
     const read = async () => {
@@ -154,7 +154,7 @@ describe("a close that fails", () => {
   });
 });
 
-describe("a source of Node's Buffers", () => {
+describe("a source of Node Buffers", () => {
   // A slice of a Buffer is a view of shared memory.
   const shared = (bytes: Uint8Array): Buffer => {
     const pool = Buffer.alloc(bytes.length + 24, 7);
@@ -164,7 +164,7 @@ describe("a source of Node's Buffers", () => {
   const buffers = (files: ReadonlyMap<string, Uint8Array>): SourceFolder =>
     new CountedFolder(files, (file) => ({ ...file, read: async (at, length) => shared(await file.read(at, length)) }));
 
-  it("gives the values of the file", async () => {
+  it("returns the values of the file", async () => {
     const spec: Spec = { a: f64(2), b: i32() };
     const files = await written(spec, { x: [{ a: [1.5, -2], b: 7 }] });
     const [element] = (await all(await loadTfrecordDataset(["x"], { from: buffers(files), addBatchDim: false }))) as { a: Column; b: Column }[];
@@ -172,7 +172,7 @@ describe("a source of Node's Buffers", () => {
     expect(element?.b.data).toEqual(new Int32Array([7]));
   });
 
-  it("is a dataset", async () => {
+  it("opens as a dataset", async () => {
     const spec = trajectorySpec({ observation: f64(2), action: i32() });
     const step = { stepType: 0, nextStepType: 2, observation: [1.5, -2], action: 7, policyInfo: [], reward: 1, discount: 1 };
     const files = await written(spec, { x: [step] });

@@ -32,7 +32,7 @@ async function specBytes(spec: Spec): Promise<string> {
 }
 
 describe("named tuples of Python", () => {
-  it.each(NAMES)("a %s has the names that it has here, and its values", async (name) => {
+  it.each(NAMES)("%s: has the expected field names and values", async (name) => {
     const dataset = await loadTfrecordDataset([path(name)], { addBatchDim: false });
     expect(dataset.spec).toEqual(SPECS[name]);
     const elements = (await all(dataset)).map((element) =>
@@ -45,7 +45,7 @@ describe("named tuples of Python", () => {
     expect(elements).toHaveLength(4);
   });
 
-  it("a transition fits the spec of its trajectories, as a learner takes it", async () => {
+  it("a transition matches the transition spec of its trajectories", async () => {
     const spec = trajectorySpec({ observation: { position: f32(3) }, action: f32(2) });
     for (const asExperience of [false, true]) {
       const dataset = await loadTfrecordDataset([path("transition")], { asExperience });
@@ -60,7 +60,7 @@ describe("named tuples of Python", () => {
     }
   });
 
-  it("are written as such, also from what was read", async () => {
+  it("are written with the same names, even after a read", async () => {
     for (const name of NAMES) {
       const { spec } = await loadTfrecordDataset([path(name)]);
       const files = new Map<string, Uint8Array>();
@@ -85,7 +85,7 @@ describe("named tuples of Python", () => {
     expect(bytes).not.toMatch(/timeStep|stepType|actionStep/);
   });
 
-  it("are none where the fields are others, or the place is another one", async () => {
+  it("are not used for other fields or in other places", async () => {
     const half = { ...TIME_STEP, more: f32() };
     expect(await specBytes(half)).not.toContain("TimeStep");
     expect(await specBytes({ observation: TIME_STEP })).toMatch(/stepType/);
@@ -99,7 +99,7 @@ describe("named tuples of Python", () => {
     expect(shared).toContain("next_time_step/step_type");
   });
 
-  it("that are no trajectories are no episodes", async () => {
+  it("rejects records that are not trajectories", async () => {
     await expect(openTfrecord(path("transition"))).rejects.toMatchObject({
       code: "UNSUPPORTED",
       message: expect.stringContaining("the records are not trajectories"),

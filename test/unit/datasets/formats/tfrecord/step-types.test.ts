@@ -24,12 +24,12 @@ async function fileWith(stepType: number, nextStepType: number, spec: Spec = SPE
 
 const open = async (files: Map<string, Uint8Array>, salvage = false) => openTfrecord(new Map([...files]), { salvage });
 
-describe("a step type", () => {
+describe("step types", () => {
   it.each([
     [7, 1, /\bstep_type must .*got 7\b/],
     [-1, 1, /\bstep_type must .*got -1\b/],
     [0, 3, /\bnext_step_type must .*got 3\b/],
-  ])("%i with a next one of %i is refused with its place, and salvage reads the rest", async (stepType, nextStepType, message) => {
+  ])("%i with next step type %i is rejected with its place, and salvage reads the other episodes", async (stepType, nextStepType, message) => {
     const files = await fileWith(stepType, nextStepType);
     const length = (files.get("steps.tfrecord") as Uint8Array).length / 5;
     const error = await errorFrom(all(await open(files)));
@@ -42,7 +42,7 @@ describe("a step type", () => {
     expect(await all(await loadTfrecordDataset(["steps.tfrecord"], { from: files }))).toHaveLength(5);
   });
 
-  it("that is no integer is refused, in a spec of floats", async () => {
+  it("rejects a step type that is not an integer, in a spec of floats", async () => {
     const files = await fileWith(0.5, 1, { ...SPEC, stepType: f32(), nextStepType: f32() });
     expect(await errorFrom(all(await open(files)))).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("got 0.5") });
   });

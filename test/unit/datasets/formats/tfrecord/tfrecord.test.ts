@@ -54,11 +54,11 @@ function folder(): Map<string, Uint8Array> {
   return new Map(readdirSync(DATA).map((name) => [name, new Uint8Array(readFileSync(path(name)))]));
 }
 
-describe("what Python wrote", () => {
+describe("files written by Python", () => {
   it.each([
     ["trajectories", "trajectories.tfrecord"],
     ["nests", "nest.tfrecord"],
-  ])("%s are read as they are", async (name, file) => {
+  ])("reads %s with the expected values", async (name, file) => {
     const dataset = await loadTfrecordDataset([path(file)], { addBatchDim: false });
     const elements = await all(dataset);
     expect(elements.map((element) => flat(dataset.spec as Spec, element))).toEqual(EXPECTED[name]);
@@ -68,7 +68,7 @@ describe("what Python wrote", () => {
   });
 
   it.each(EXPECTED.interleaved.cases as { reads: number | null; asExperience: boolean; elements: number[][] }[])(
-    "several files come in TensorFlow's order: %o",
+    "interleaves several files in the order of TensorFlow: %o",
     async ({ reads, asExperience, elements }) => {
       const files = EXPECTED.interleaved.files.map(path);
       const dataset = await loadTfrecordDataset(files, { asExperience, ...(reads !== null && { numParallelReads: reads }) });
@@ -76,14 +76,14 @@ describe("what Python wrote", () => {
     },
   );
 
-  it("images are those that TensorFlow decodes, but for what decoders may differ in", async () => {
+  it("images equal those that TensorFlow decodes, within the tolerance of JPEG decoders", async () => {
     const [image] = (await all(await loadTfrecordDataset([path("image.tfrecord")], { compressImage: true, addBatchDim: false }))) as [Column];
     expect(image.shape).toEqual([8, 16, 3]);
     const differences = [...(image.data as Uint8Array)].map((x, i) => Math.abs(x - EXPECTED.image.decoded[i]));
     expect(Math.max(...differences)).toBeLessThanOrEqual(4);
   });
 
-  it("trajectories are the episodes of a dataset, however it is opened", async () => {
+  it("openRlds reads trajectories as episodes, from a path and from a Map", async () => {
     for (const from of [path("trajectories.tfrecord"), new Map([...folder()].filter(([name]) => name.startsWith("trajectories")))]) {
       const reader = await openRlds(from);
       expect(reader.format).toBe("tfrecord");
@@ -109,7 +109,7 @@ describe("what Python wrote", () => {
     }
   });
 
-  it("may be compressed as a whole, with the spec as it is", async () => {
+  it("records can be compressed as a whole if the .spec file is next to them", async () => {
     const folder = mkdtempSync(join(temp, "compressed-"));
     const stored = readFileSync(path("trajectories.tfrecord"));
     writeFileSync(join(folder, "steps.tfrecord.gz"), gzipSync(stored));
@@ -126,18 +126,18 @@ describe("what Python wrote", () => {
     }
   });
 
-  it("passes the check of datasets", async () => {
+  it("trajectories pass checkRlds", async () => {
     const reader = await openRlds(path("trajectories.tfrecord"));
     expect((await checkRlds(reader)).episodes).toBe(4);
     await reader.close();
   });
 });
 
-describe("what ours writes", () => {
+describe("TFRecordObserver", () => {
   it.each([
     ["trajectories", "trajectories.tfrecord"],
     ["nests", "nest.tfrecord"],
-  ])("%s of Python come back", async (_, file) => {
+  ])("writes %s of Python that read back unchanged", async (_, file) => {
     const original = await loadTfrecordDataset([path(file)], { addBatchDim: false });
     const elements = await all(original);
     const files = await written(new Map(), "copy.tfrecord", original.spec as Spec, elements);
@@ -146,7 +146,7 @@ describe("what ours writes", () => {
     expect(await all(copy)).toEqual(elements);
   });
 
-  it("has the bytes of Python if there is one leaf, and the spec of a trajectory is its named tuple", async () => {
+  it("writes the bytes of Python for one leaf, and a trajectory spec as a named tuple", async () => {
     const spec = i64();
     const files = await written(
       new Map(),
@@ -163,7 +163,7 @@ describe("what ours writes", () => {
     expect((await loadTfrecordDataset(["t"], { from: named })).spec).toEqual(trajectories);
   });
 
-  it("takes batches of one as a driver makes them, and refuses any other", async () => {
+  it("accepts batches of one, and rejects other shapes", async () => {
     const files = new Map<string, Uint8Array>();
     const observer = new TFRecordObserver("batches", f32(2), { to: files });
     await observer([[1, 2]]);
@@ -185,7 +185,7 @@ describe("what ours writes", () => {
     ]);
   });
 
-  it("keeps what a caller changes afterwards, and nothing of a call that it refuses", async () => {
+  it("copies each step at the call, and writes nothing for a rejected call", async () => {
     const files = new Map<string, Uint8Array>();
     const observer = new TFRecordObserver("copies", PAIR, { pyMode: true, to: files });
     const step = { a: new Float32Array([1, 2]), b: [5n, 0.5] };
@@ -199,7 +199,7 @@ describe("what ours writes", () => {
     expect(only?.a.data).toEqual(new Float32Array([1, 2]));
   });
 
-  it("appends to files of the system as it goes, replaces those that are there, and has one writer", async () => {
+  it("appends while it runs, replaces existing files, and allows one writer per path", async () => {
     const file = join(temp, "below/steps.tfrecord");
     for (const count of [1000, 3]) {
       const observer = new TFRecordObserver(file, PAIR, { pyMode: true });
@@ -216,7 +216,7 @@ describe("what ours writes", () => {
     }
   });
 
-  it("reports a sink that fails at the next call, at flush and at close", async () => {
+  it("reports a failed write at the next call, at flush and at close", async () => {
     let left = 2;
     const sink = {
       name: "broken",
@@ -240,7 +240,7 @@ describe("what ours writes", () => {
     await expect(observer.close()).rejects.toMatchObject({ code: "IO" });
   });
 
-  it("has images made by the function that it is passed", async () => {
+  it("writes the images that compressImage returns", async () => {
     const jpeg = new Uint8Array(readFileSync(path("image.tfrecord")));
     const start = jpeg.findIndex((byte, i) => byte === 0xff && jpeg[i + 1] === 0xd8);
     const calls: unknown[] = [];
@@ -263,8 +263,8 @@ describe("what ours writes", () => {
   });
 });
 
-describe("options of the dataset", () => {
-  it("makes trajectories of a tuple of their fields, and refuses any other spec", async () => {
+describe("options of loadTfrecordDataset", () => {
+  it("asTrajectories converts a tuple of the trajectory fields, and rejects other specs", async () => {
     const spec = [i32(), f32(2), i64(), [], i32(), f32(), f32()] as const;
     const files = await written(new Map(), "tuple", spec, [[0, [1, 2], 3n, [], 1, 0.5, 1]]);
     const [element] = (await all(await loadTfrecordDataset(["tuple"], { from: files, asTrajectories: true }))) as { [name: string]: Column }[];
@@ -274,7 +274,7 @@ describe("options of the dataset", () => {
     expect(await errorFrom(loadTfrecordDataset(["pair"], { from: files, asTrajectories: true }))).toMatchObject({ code: "SPEC_MISMATCH" });
   });
 
-  it("takes a decoder in the place of a spec, and a spec in the place of its file", async () => {
+  it("decoder replaces the spec, and spec replaces the .spec file", async () => {
     const files = await written(new Map(), "pair", PAIR, [pair(1), pair(2), pair(3)]);
     files.delete("pair.spec");
     const lengths = await all(await loadTfrecordDataset(["pair"], { from: files, addBatchDim: false, decoder: ({ length }) => length }));
@@ -322,7 +322,7 @@ describe("errors", () => {
     ...Object.fromEntries([1, 2, 3, 4, 84].map((channels) => [`a JPEG of ${channels} channels`, compressed(channels)])),
   };
 
-  it.each(EXPECTED.errors as { name: string; error: string | null }[])("$name: $error in Python", async ({ name, error }) => {
+  it.each(EXPECTED.errors as { name: string; error: string | null }[])("$name: corresponds to $error in Python", async ({ name, error }) => {
     const found = await (CASES[name] as () => Promise<unknown>)().then(
       () => null,
       (failure) => failure,
@@ -338,11 +338,11 @@ describe("errors", () => {
     expect(found.code).toBe(code);
   });
 
-  it("of names that two leaves would share", () => {
+  it("two leaves of the same path throw", () => {
     expect(() => new TFRecordObserver("x", { "a/b": f32(), a: { b: f32() } }, { to: new Map() })).toThrow(/a\/b/);
   });
 
-  it("of records without their spec, and of records that are no trajectories, name the remedy", async () => {
+  it("records without a spec, and records that are not trajectories, name the fix", async () => {
     const files = folder();
     const records = files.get("trajectories.tfrecord") as Uint8Array<ArrayBuffer>;
     expect(await errorFrom(openRlds(new Blob([records])))).toMatchObject({
@@ -354,7 +354,7 @@ describe("errors", () => {
   });
 });
 
-describe("damage", () => {
+describe("damaged files", () => {
   const records = () => folder().get("trajectories.tfrecord") as Uint8Array<ArrayBuffer>;
   const files = (bytes: Uint8Array, spec = folder().get("trajectories.tfrecord.spec") as Uint8Array) =>
     new Map([
@@ -362,7 +362,7 @@ describe("damage", () => {
       ["t.tfrecord.spec", spec],
     ]);
 
-  it("salvage reads what is whole, and a gap parts an episode", async () => {
+  it("salvage reads the undamaged records, and a gap splits an episode", async () => {
     const bytes = records();
     // The flipped bit is in the data of the second record.
     const second = 16 + new DataView(bytes.buffer).getUint32(0, true);
@@ -375,7 +375,7 @@ describe("damage", () => {
     expect(reader.losses?.map(({ code }) => code)).toEqual(["CORRUPT"]);
   });
 
-  it("a record without its feature, of another kind or number of values is refused by name", async () => {
+  it("rejects a missing feature, and a feature of another kind or length, by name", async () => {
     const data = await written(new Map(), "t", { a: f32(2) }, [{ a: [1, 2] }]);
     const refusal = async (spec: Spec) => errorFrom(loadTfrecordDataset(["t"], { from: data, spec }).then(all));
     expect(await refusal({ b: f32(2) })).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("feature b must have 2 values") });
@@ -385,7 +385,7 @@ describe("damage", () => {
     expect(await refusal({ a: f32(1e9) })).toMatchObject({ code: "CORRUPT" });
   });
 
-  it("a size of 10^9 and more takes no memory", async () => {
+  it("declared sizes of 10^9 bytes are rejected without an allocation", async () => {
     const head = new DataView(new ArrayBuffer(12));
     head.setBigUint64(0, 10n ** 9n, true);
     const sum = crc32c(new Uint8Array(head.buffer), 0, 8);
@@ -396,7 +396,7 @@ describe("damage", () => {
     expect(await errorFrom(openRlds(files(records()), { maxBytes: 100 }))).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("maxBytes") });
   });
 
-  it("an episode above maxBytes is no damage: it is refused with the remedy, also by salvage", async () => {
+  it("an episode above maxBytes is rejected and named in the error, even with salvage", async () => {
     const spec = trajectorySpec({ observation: f32(2), action: i32() });
     const episode = (length: number) =>
       Array.from({ length }, (_, i) => ({
@@ -416,7 +416,7 @@ describe("damage", () => {
     expect([(await all(reader)).map(({ steps }) => steps.length), reader.losses]).toEqual([[3, 40], []]);
   });
 
-  it("salvage reads what follows a record above maxBytes", async () => {
+  it("salvage reads the records after a record above maxBytes", async () => {
     // Varint integers have different lengths, so the records differ in size.
     const spec = trajectorySpec({ observation: i64(400), action: i32() });
     const step = (value: bigint) => ({
@@ -436,7 +436,7 @@ describe("damage", () => {
     expect(reader.losses).toHaveLength(1);
   });
 
-  it("hostile cuts and flips, also under whole checksums, are read or refused with the file's name", async () => {
+  it("damaged files, even with valid checksums, are read or rejected with the file name", async () => {
     const random = new TestRandom(3);
     const counts = { read: 0, refused: 0 };
     const whole = folder();

@@ -41,7 +41,7 @@ function failingSink(...failing: readonly string[]): { readonly sink: SinkFolder
   return { sink, open, locks };
 }
 
-describe("a sink that fails", () => {
+describe("a failed sink", () => {
   it.each([
     ["lock"],
     ["remove x"],
@@ -57,7 +57,7 @@ describe("a sink that fails", () => {
     ["create x.spec", "close x", "unlock"],
     ["write x", "close x", "unlock"],
     ["close x", "unlock"],
-  ])("at %s leaves nothing open, and close tells of it", async (...failing) => {
+  ])("at %s leaves nothing open, and close rejects with the first failure", async (...failing) => {
     const { sink, open, locks } = failingSink(...failing);
     const observer = new TFRecordObserver("x", f32(), { pyMode: true, to: sink });
     observer(1);
@@ -66,7 +66,7 @@ describe("a sink that fails", () => {
     expect([...open, ...locks]).toEqual([]);
   });
 
-  it("as the spec is written is told by the next call", async () => {
+  it("during the write of the spec makes the next call throw", async () => {
     const { sink } = failingSink("write x.spec");
     const observer = new TFRecordObserver("x", f32(), { pyMode: true, to: sink });
     await observer.flush().catch(() => {});

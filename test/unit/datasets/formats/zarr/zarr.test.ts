@@ -47,7 +47,7 @@ const PATHS = {
 } as const;
 
 describe.each(some(["v2", "v3", "sharded"], 1))("%s", (name) => {
-  it("has the values that zarr reads, of every codec, order and type", async () => {
+  it("contains the values that zarr reads, for every codec, order and type", async () => {
     const columns = await told(dataFolder(`zarr/${name}.zarr.zip`));
     const expected = json("zarr/expected.json")[name] as { [path: string]: { dtype: keyof typeof LEAVES; shape: number[]; crc32: number } };
     for (const [path, place] of Object.entries(PATHS)) {
@@ -57,7 +57,7 @@ describe.each(some(["v2", "v3", "sharded"], 1))("%s", (name) => {
     }
   });
 
-  it("has its episodes, how they end, metadata and attributes", async () => {
+  it("contains episodes with their ends, metadata and attributes", async () => {
     const reader = (await openRlds(dataFolder(`zarr/${name}.zarr.zip`))) as RldsReader;
     expect([reader.format, reader.name, reader.episodes, reader.steps, await reader.lengths?.()]).toEqual(["zarr", name, 3, 23, [7, 5, 11]]);
     expect(reader.about).toEqual({ robot: "ur5" });
@@ -72,7 +72,7 @@ describe.each(some(["v2", "v3", "sharded"], 1))("%s", (name) => {
     await reader.close();
   });
 
-  it("is the same as a folder, and where its folder is within another one", async () => {
+  it("reads the same from a ZIP, a Map, and a nested folder", async () => {
     const folder = files(name);
     const plain = await told(dataFolder(`zarr/${name}.zarr.zip`));
     expect(await told(folder)).toEqual(plain);
@@ -81,8 +81,8 @@ describe.each(some(["v2", "v3", "sharded"], 1))("%s", (name) => {
   });
 });
 
-describe("diffusion_policy's own", () => {
-  it("opens from the disk, by its names", async () => {
+describe("a store of diffusion_policy", () => {
+  it("opens from disk with its own names", async () => {
     const reader = (await openRlds(WILD)) as RldsReader;
     expect([reader.format, reader.name, reader.episodes]).toEqual(["zarr", "diffusion_policy", 2]);
     expect(reader.stepSpec).toMatchObject({
@@ -100,7 +100,7 @@ describe("diffusion_policy's own", () => {
     await reader.close();
   });
 
-  it("columns are chosen and renamed", async () => {
+  it("columns can be selected and renamed", async () => {
     const keys = async (options: ZarrOptions) => Object.keys(await told(WILD, options)).filter((path) => !/^(is_|discount|reward)/.test(path));
     expect(await keys({ without: ["img"] })).toEqual(["action", "observation/state"]);
     expect(await keys({ only: ["observation/state"] })).toEqual(["action", "observation/state"]);
@@ -109,7 +109,7 @@ describe("diffusion_policy's own", () => {
     await expect(openZarr(WILD, { without: ["image"] })).rejects.toThrow(/without must be column names \(.*img/);
   });
 
-  it("is found behind a URL by its consolidated metadata", async () => {
+  it("opens from a URL through its consolidated metadata", async () => {
     for (const name of ["v2", "v3"]) {
       const folder = files(name);
       const root = mkdtempSync(join(tmpdir(), "reprise-zarr-"));
@@ -131,7 +131,7 @@ describe("diffusion_policy's own", () => {
   });
 });
 
-describe("is refused with what to do", () => {
+describe("invalid stores", () => {
   const missing = (path: string) => new Map([...files("v2")].filter(([name]) => !name.startsWith(path)));
   it.each<[string, Files, string, RegExp]>([
     ["without ends", missing("meta/episode_ends"), "UNSUPPORTED", /Zarr store without meta\/episode_ends/],
@@ -168,11 +168,11 @@ describe("is refused with what to do", () => {
       "UNSUPPORTED",
       /2 datasets \(a\/?, b\/?\)\. Open one/,
     ],
-  ])("%s", async (_, folder, code, message) => {
+  ])("rejects a store: %s", async (_, folder, code, message) => {
     await expect(openRlds(folder)).rejects.toMatchObject({ name: "RldsError", code, message: expect.stringMatching(message) });
   });
 
-  it("an array that is no field does not take the others with it", async () => {
+  it("an unreadable array can be left out, and is skipped if it is not a field", async () => {
     const folder = edited(files("v2"), "data/obs/image/.zarray", (value) => (value.compressor = { id: "imagecodecs_jpegxl" }));
     // The path begins with obs, which is also a field, so the error suggests the full name.
     await expect(openZarr(folder)).rejects.toMatchObject({
@@ -195,7 +195,7 @@ describe("damage", () => {
     return folder.set(path, change((folder.get(path) as Uint8Array<ArrayBuffer>).slice()));
   };
 
-  it("of a chunk is an error that names it, and a loss of its episodes where the rest is salvaged", async () => {
+  it("of a chunk names the chunk, and salvage loses only its episodes", async () => {
     const folder = damaged((bytes) => bytes.slice(0, -4));
     await expect(told(folder)).rejects.toMatchObject({ code: "CORRUPT", file: CHUNK });
     const reader = await openZarr(folder, { salvage: true });
@@ -205,7 +205,7 @@ describe("damage", () => {
     await reader.close();
   });
 
-  it("of the last rows loses the episodes that need them", async () => {
+  it("of the last rows loses only the episodes that need them", async () => {
     const folder = edited(files("v3"), "meta/episode_ends/zarr.json", () => undefined);
     for (const path of [...folder.keys()].filter((path) => /^data\/.*zarr\.json$/.test(path))) {
       const value = JSON.parse(new TextDecoder().decode(folder.get(path)));
@@ -221,7 +221,7 @@ describe("damage", () => {
     await reader.close();
   });
 
-  it("a chunk that says another size is refused before it is decompressed", async () => {
+  it("of a chunk size is rejected before the chunk is decompressed", async () => {
     const size = (bytes: Uint8Array<ArrayBuffer>) => {
       new DataView(bytes.buffer).setUint32(4, 2 ** 30, true);
       return bytes;
@@ -238,7 +238,7 @@ describe("damage", () => {
     });
   });
 
-  it.runIf(whole)("in any file ends in an error that names a file, or reads", async () => {
+  it.runIf(whole)("of any file causes a result or an RldsError that names a file", async () => {
     const random = new TestRandom(11);
     const counts = { read: 0, refused: 0 };
     for (const name of ["v2", "v3", "sharded"]) {
