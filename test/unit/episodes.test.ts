@@ -25,8 +25,8 @@ function items(replay: Replay<typeof spec, "memory">): number[][] {
   return [...info.keys.keys()].sort((a, b) => (info.keys[a] as number) - (info.keys[b] as number)).map((i) => rows[i] as number[]);
 }
 
-describe("endEpisode with what was seen last", () => {
-  test("makes an item of each step, shorter ones at the end", () => {
+describe("endEpisode with a final observation", () => {
+  test("makes an item from each step, and shorter items near the end", () => {
     const { replay, writer } = lived();
     for (const id of [1, 2, 3, 4, 5]) writer.append(step(id));
     writer.endEpisode({ final: { observation: [6, 6] }, terminated: false });
@@ -41,7 +41,7 @@ describe("endEpisode with what was seen last", () => {
     expect(new Set(nStep.terminated)).toEqual(new Set([0]));
   });
 
-  test("a final step that terminated may be left out, and is then zeros", () => {
+  test("fills an omitted final step with zeros if the episode terminates", () => {
     const { replay, writer } = lived(1);
     writer.append(step(1));
     writer.endEpisode({ terminated: true });
@@ -50,7 +50,7 @@ describe("endEpisode with what was seen last", () => {
     expect([...nStep.returns, ...nStep.discounts, ...nStep.terminated, ...nStep.truncated]).toEqual([1, 0, 1, 0]);
   });
 
-  test("is at hand until the next append, and begins no item", () => {
+  test("keeps the final step until the next append, and starts no item there", () => {
     const replay = new Replay({ spec, tables });
     const writer = replay.writer();
     writer.append(step(1));
@@ -69,7 +69,7 @@ describe("endEpisode with what was seen last", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("rules of a length count it as a step, and begin no item there", () => {
+  test("length rules count the final step as a step, and start no item there", () => {
     const replay = new Replay({ spec, tables });
     const writer = replay.writer({
       items: [
@@ -82,7 +82,7 @@ describe("endEpisode with what was seen last", () => {
     expect(items(replay)).toEqual([[1], [1, 2]]);
   });
 
-  test("all its items come in, or none, and the episode stays open", () => {
+  test("inserts all items of an episode or none, and keeps the episode open on failure", () => {
     const replay = new Replay({ spec, tables: { memory: { maxSize: 10, rateLimiter: queueLimiter(3), maxTimesSampled: 1, maxPending: 1 } } });
     const writer = replay.writer({ items: [{ table: "memory", nStep: 5 }] });
     for (const id of [1, 2, 3, 4, 5]) writer.append(step(id));
@@ -96,7 +96,7 @@ describe("endEpisode with what was seen last", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("of an episode without steps is out of turn", () => {
+  test("throws OUT_OF_TURN if the episode has no steps", () => {
     const { replay, writer } = lived();
     expect(() => writer.endEpisode({ terminated: true })).toThrow(/no step was appended/);
     writer.append(step(1));
@@ -105,7 +105,7 @@ describe("endEpisode with what was seen last", () => {
     expect(replay.table("memory").size).toBe(1);
   });
 
-  test("text, wide and shared leaves of it are zeros where nothing was given", () => {
+  test("stores empty text and zeros for leaves that are missing from final", () => {
     const replay = new Replay({ spec: { ...spec, image: u8(2000), note: text({ maxBytes: 8 }) }, tables });
     const writer = replay.writer({ items: [{ table: "memory", nStep: 1 }] });
     const image = new Uint8Array(2000).fill(7);
@@ -122,8 +122,8 @@ describe("endEpisode with what was seen last", () => {
   });
 });
 
-describe("a rule of nStep", () => {
-  test("needs terminated where an episode ends", () => {
+describe("an nStep rule", () => {
+  test("requires terminated when an episode ends", () => {
     const { writer } = lived();
     writer.append(step(1));
     expect(() => writer.endEpisode()).toThrow(/^terminated .*nStep or sequence rule/);
@@ -134,21 +134,21 @@ describe("a rule of nStep", () => {
     expect(writer.episodeSteps).toBe(1);
   });
 
-  test("excludes length, stride and columns, and n is a whole number", () => {
+  test("rejects the option length, and requires nStep to be a positive integer", () => {
     const replay = new Replay({ spec, tables });
     expect(() => replay.writer({ items: [{ table: "memory", nStep: 3, length: 4 } as never] })).toThrow(/no option "length"/);
     for (const nStep of [0, -1, 1.5, "3"])
       expect(() => replay.writer({ items: [{ table: "memory", nStep: nStep as never }] })).toThrow(/items\[0\]\.nStep must be/);
   });
 
-  test("needs the leaves of a transition", () => {
+  test("requires the leaves of a transition", () => {
     const replay = new Replay({ spec: { obs: f32(), action: i32(), reward: f32() }, tables });
     expect(() => replay.writer({ items: [{ table: "memory", nStep: 3 }] })).toThrow(/requires the observation.*transition: \{ observation \}/);
     const named = new Replay({ spec: { obs: f32(), action: i32(), reward: f32() }, tables, transition: { observation: "obs" } });
     expect(named.writer({ items: [{ table: "memory", nStep: 3 }] }).length).toBe(0);
   });
 
-  test("takes finite rewards only, unless it is told otherwise", () => {
+  test("accepts only finite rewards, unless finite is false", () => {
     const { replay, writer } = lived();
     for (const reward of [Number.NaN, Number.POSITIVE_INFINITY, 1e39]) {
       expect(() => writer.append({ ...step(1), reward })).toThrow(/reward must be finite/);
@@ -162,7 +162,7 @@ describe("a rule of nStep", () => {
     own.append({ ...step(1), reward: Number.NaN });
   });
 
-  test("a closed writer truncates: its last step begins no item", () => {
+  test("closing the writer truncates the episode, and its last step starts no item", () => {
     const { replay, writer } = lived();
     for (const id of [1, 2, 3, 4, 5]) writer.append(step(id));
     writer.close();
@@ -177,7 +177,7 @@ describe("a rule of nStep", () => {
   });
 });
 
-test("a closed writer ends its episode, also with rules of length: a view tells that it is truncated", () => {
+test("closing a writer with length rules marks its last transition as truncated", () => {
   const replay = new Replay({ spec, tables: { memory: { maxSize: 50, sampler: fifo() } }, logger: null });
   const writer = replay.writer({ items: [{ table: "memory", length: 2 }] });
   for (const id of [1, 2, 3]) writer.append(step(id));
@@ -187,7 +187,7 @@ test("a closed writer ends its episode, also with rules of length: a view tells 
   expect(seen()).toEqual([0, 1]);
 });
 
-test.each([1, 2])("a closed writer with a rule of %i steps marks its newest step as the final one, also where it makes no more items", (nStep) => {
+test.each([1, 2])("closing a writer with an nStep rule of %i marks its newest step as final", (nStep) => {
   const replay = new Replay({ spec, tables: { memory: { maxSize: 50, sampler: fifo() } }, logger: null });
   const writer = replay.writer({ items: [{ table: "memory", nStep }] });
   for (const id of [1, 2, 3]) writer.append(step(id));
@@ -198,7 +198,7 @@ test.each([1, 2])("a closed writer with a rule of %i steps marks its newest step
   );
 });
 
-test("endEpisode needs final where it truncates, also of lanes whose final step comes as the next one", () => {
+test("endEpisode requires final for a truncated episode, even with autoreset nextStep", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 2, autoreset: "nextStep", items: [{ table: "memory", nStep: 1 }] });
   writer.append({ observation: new Float32Array(4), action: [1, 2], reward: [1, 2] }, { terminated: [0, 0] });
@@ -207,7 +207,7 @@ test("endEpisode needs final where it truncates, also of lanes whose final step 
   expect(replay.tables.memory.size).toBe(1);
 });
 
-test("where an episode is truncated, final has the observation", () => {
+test("final must contain the observation if the episode is truncated", () => {
   const message = /^final must be an object with "observation", .*truncated episode.* got an object with keys/;
   const { replay, writer } = lived(2);
   writer.append(step(1));
@@ -235,7 +235,7 @@ describe("priority max", () => {
     return { key, priority: replay.table("memory").explain(key).priority };
   };
 
-  test("is the default of transitions on prioritized tables: 1 at first, then the largest that was given", () => {
+  test("is the default for transitions on prioritized tables: 1 initially, then the largest priority set", () => {
     const replay = weighted();
     const { key, priority } = newest(replay);
     expect(priority).toBe(1);
@@ -245,7 +245,7 @@ describe("priority max", () => {
     expect(newest(replay).priority).toBe(50);
   });
 
-  test("counts what live items were given, until the table is cleared, over snapshots", () => {
+  test("lasts until the table is cleared, and survives snapshots", () => {
     const replay = weighted();
     const writer = replay.writer();
     writer.append(step(1));
@@ -258,7 +258,7 @@ describe("priority max", () => {
     expect(newest(replay).priority).toBe(1);
   });
 
-  test("is for rules of a length too, and in blocks", () => {
+  test("applies to length rules, and to appendColumns", () => {
     const replay = weighted();
     const writer = replay.writer({ items: [{ table: "memory", length: 1, priority: "max" }] });
     writer.append(step(1));
@@ -267,7 +267,7 @@ describe("priority max", () => {
     expect([...replay.table("memory").sample(4, { replacement: false }).info.priorities]).toEqual([9, 9, 9, 9]);
   });
 
-  test("is for createItem as well", () => {
+  test("applies to createItem", () => {
     const replay = weighted();
     const table = replay.table("memory");
     const writer = replay.writer();
@@ -294,13 +294,13 @@ describe("priority max", () => {
 describe("lanes", () => {
   const two = { observation: [1, 1, 2, 2], action: [1, 2], reward: [1, 2] };
 
-  test("with transitions say how their environments begin anew", () => {
+  test("with transitions require autoreset", () => {
     const replay = new Replay({ spec, tables });
     expect(() => replay.writer({ lanes: 2, items: [{ table: "memory", nStep: 1 }] })).toThrow(/autoreset is required: one of/);
     expect(() => replay.writer({ autoreset: "never" as never })).toThrow(RangeError);
   });
 
-  test("take what was seen last of the lanes that end, nested with gaps or flat", () => {
+  test("accept final observations of the lanes that end, nested with gaps or flat", () => {
     for (const observation of [[null, [9, 9]], [0, 0, 9, 9], [undefined, new Float32Array([9, 9])], new Float32Array([0, 0, 9, 9])]) {
       const replay = new Replay({ spec, tables });
       const writer = replay.writer({ lanes: 2, autoreset: "sameStep", items: [{ table: "memory", nStep: 1 }] });
@@ -315,14 +315,14 @@ describe("lanes", () => {
     }
   });
 
-  test("one lane ends by endEpisode", () => {
+  test("a writer with one lane rejects terminated in append, and suggests endEpisode", () => {
     const { writer } = lived();
     writer.append(step(1));
     expect(() => writer.append(step(2), { terminated: [true] } as never)).toThrow(/Call endEpisode/);
     expect(writer.length).toBe(1);
   });
 
-  test("with nextStep a step behind a done cannot end again, and final is not given", () => {
+  test("with nextStep reject an end at the final step of a lane, and reject final", () => {
     const replay = new Replay({ spec, tables });
     const writer = replay.writer({ lanes: 2, autoreset: "nextStep", items: [{ table: "memory", nStep: 1 }] });
     writer.append(two, { terminated: [true, false] });
@@ -334,7 +334,7 @@ describe("lanes", () => {
   });
 });
 
-test("an episode of which no rule made anything is told of, once, and counted", () => {
+test("an episode without items is logged once, and counted every time", () => {
   const logger = vi.fn();
   const replay = new Replay({ spec, tables, logger });
   const short = replay.writer({ items: [{ table: "memory", length: 4 }] });
@@ -365,7 +365,7 @@ describe("an item that is made after endEpisode", () => {
     return { replay, writer, logger, count: () => barren({ stats: () => replay.stats() }) };
   };
 
-  test.each([[undefined], [[{ table: "memory", length: 9 }] as const]])("makes an episode of it: no warning (rules: %j)", (items) => {
+  test.each([[undefined], [[{ table: "memory", length: 9 }] as const]])("prevents the warning about an episode without items (rules: %j)", (items) => {
     const { writer, logger, count } = open(items);
     for (let episode = 0; episode < 3; episode++) {
       writer.append(step(1));
@@ -377,7 +377,7 @@ describe("an item that is made after endEpisode", () => {
     expect([count(), logger.mock.calls]).toEqual([0, []]);
   });
 
-  test.each(["append", "appendColumns", "endEpisode", "close"] as const)("that nobody made is missed with the next call: %s", (call) => {
+  test.each(["append", "appendColumns", "endEpisode", "close"] as const)("is reported as missing by the next call: %s", (call) => {
     const { writer, logger, count } = open();
     writer.append(step(1));
     writer.endEpisode({ terminated: true });
@@ -388,7 +388,7 @@ describe("an item that is made after endEpisode", () => {
     expect([count(), logger.mock.calls.length]).toEqual([1, 1]);
   });
 
-  test("of one of several lanes", () => {
+  test("prevents the warning for its lane", () => {
     const { writer, logger, count } = open(undefined, 2);
     const two = { observation: [1, 1, 2, 2], action: [1, 2], reward: [1, 2] } as never;
     writer.append(two, { terminated: [0, 1] } as never);
@@ -397,7 +397,7 @@ describe("an item that is made after endEpisode", () => {
     expect([count(), logger.mock.calls]).toEqual([0, []]);
   });
 
-  test("steps of a writer that is across stay for items to come", () => {
+  test("prevents the warnings for all its episodes if the writer is across", () => {
     const logger = vi.fn();
     const replay = new Replay({ spec, tables, logger });
     const writer = replay.writer({ across: true });

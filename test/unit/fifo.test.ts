@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Fifo } from "../../src/base/fifo.ts";
 import { TestRandom } from "../support/random.ts";
 
-test("a queue gives what an array gives, also behind the places that it cuts", () => {
+test("a queue returns the same elements as an array, even after it trims its storage", () => {
   const random = new TestRandom(5);
   const queue = new Fifo<number>();
   let twin: number[] = [];

@@ -57,8 +57,8 @@ function made(logger: ((message: string) => void) | null = null) {
   return { replay, writer: replay.writer({ items: [{ table: "t", length: 1 }] }) };
 }
 
-describe.each(placed)("a number that f32 would make infinite, as %s", (_, at) => {
-  test.each(FAR)("%d is refused: steps, columns, what was seen last", (x) => {
+describe.each(placed)("a finite number that overflows f32, as %s", (_, at) => {
+  test.each(FAR)("%d is rejected in steps, columns, final observations and lanes", (x) => {
     const { replay, writer } = made();
     writer.append(good() as never);
     const step = { ...good(), ...at(x) } as never;
@@ -71,7 +71,7 @@ describe.each(placed)("a number that f32 would make infinite, as %s", (_, at) =>
     expectRefused(replay, () => lanes.append(columns as never), "INVALID_DATA", ...says);
   });
 
-  test("what is rounded to the largest, and infinite numbers, are stored", () => {
+  test("infinities and numbers that round to the largest f32 are stored", () => {
     const { replay, writer } = made();
     for (const x of [MAX, -MAX, 3.4028235e38, 3.40282356e38, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
       writer.append({ ...good(), ...at(x) } as never);
@@ -84,19 +84,19 @@ describe.each(placed)("a number that f32 would make infinite, as %s", (_, at) =>
   });
 });
 
-test("f64 holds it", () => {
+test("f64 stores numbers beyond the range of f32", () => {
   const { replay, writer } = made();
   writer.append({ ...good(), wide: [1e39, -1e300] } as never);
   expect([...replay.table("t").sample(1).steps.wide.data]).toEqual([1e39, -1e300]);
 });
 
-test("staged arrays and texts of numbers that are assigned whole are refused, too", () => {
+test("assigning an array to a staged leaf rejects numbers that overflow f32", () => {
   const { replay, writer } = made();
   const { staged } = writer;
   expectRefused(replay, () => Object.assign(staged, { line: [1, 1e39, 2] }), "INVALID_DATA", /^line must be finite as f32/);
 });
 
-test("clients, observers and buffers refuse it", () => {
+test("clients and buffers reject numbers that overflow f32", () => {
   const small = { x: f32(2) };
   const replay = new Replay({ spec: small, tables: { t: { maxSize: 9 } } });
   const far = { x: [1, 1e39] };
@@ -112,7 +112,7 @@ test("clients, observers and buffers refuse it", () => {
   expect(() => pfrl.append(step as never)).toThrow(/1e\+39/);
 });
 
-test("an actor at the other end of a port is refused it, and its NaN is reported where the memory is", async () => {
+test("a remote writer rejects numbers that overflow f32, and the Replay logs its NaN", async () => {
   const said: string[] = [];
   const { replay } = made((message) => said.push(message));
   const { port1, port2 } = new MessageChannel();
@@ -196,20 +196,20 @@ describe("NaN", () => {
     ],
   ];
 
-  test.each(cases)("as %s is stored, with a warning that names the leaf", (_, leaf, play) => {
+  test.each(cases)("as %s is stored, and logs a warning that names the leaf", (_, leaf, play) => {
     const { said, count } = seen(play);
     expect(said).toEqual([expect.stringMatching(new RegExp(`^reprise: ${leaf.replace(".", "\\.")} contains NaN\\b`))]);
     expect(count).toBe(1);
   });
 
-  test("is said once", () => {
+  test("is logged once, and counted every time", () => {
     const { said, count } = seen((world) => {
       for (let i = 0; i < 3; i++) for (const [, , play] of cases.slice(0, 7)) play(world);
     });
     expect([said.length, count]).toEqual([1, 21]);
   });
 
-  test("nothing is said of other values, infinite ones included", () => {
+  test("other values, including infinities, log no warning", () => {
     const { said } = seen(({ writer }) => {
       writer.append(good() as never);
       writer.append({ ...good(), one: Number.POSITIVE_INFINITY, line: Float32Array.of(1, -1 / 0, 1 / 0) } as never);
@@ -218,7 +218,7 @@ describe("NaN", () => {
     expect(said).toEqual([]);
   });
 
-  test("in a typed array that stays is found within 1,024 steps", () => {
+  test("is found within 1,024 steps in a typed array that is reused", () => {
     for (const place of [0, 1, 17, 39]) {
       const said: string[] = [];
       const replay = new Replay({ spec: { image: f32(40) }, tables: { t: { maxSize: 9 } }, logger: (message) => said.push(message) });
@@ -232,7 +232,7 @@ describe("NaN", () => {
     }
   });
 
-  test("a logger that appends again does so after the step", () => {
+  test("a logger that appends a step runs after the current step is stored", () => {
     let replay: Replay | undefined;
     const logger = () => void replay?.writers[0]?.append({ x: 7 });
     const own = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 9 } }, logger });

@@ -145,13 +145,13 @@ class World {
   }
 }
 
-test("the recorded episodes end in both ways, and in both at once", () => {
+test("the recorded episodes end as terminated, as truncated, and as both", () => {
   const ways = new Set(cartPole.episodes.map(({ terminated, truncated }) => `${terminated} ${truncated}`));
   expect(ways).toEqual(new Set(["true false", "false true", "true true"]));
 });
 
 describe("README's first program on Gymnasium's CartPole", () => {
-  test.each(some(NS, 2))("gives the transitions of %i steps", (n) => {
+  test.each(some(NS, 2))("produces the expected transitions of %i steps", (n) => {
     const replay = firstProgram(n)({ reprise, world: new World(cartPole.episodes), console: { log: () => {} } });
     alike(
       stored(replay),
@@ -228,7 +228,7 @@ describe.each(cartPole.vector)("lanes, autoreset $autoreset_mode", (run) => {
       Object.keys(MEANWHILE).flatMap((meanwhile) => NS.map((n) => [meanwhile, n] as const)),
       3,
     ),
-  )("and %s in between: transitions of %i steps", async (meanwhile, n) => {
+  )("with %s in between, produce the expected transitions of %i steps", async (meanwhile, n) => {
     const replay = await lanesOf(run, n, meanwhile);
     const wanted = run.lanes.flatMap((episodes) => episodes.flatMap((episode) => transitionsOf(episode, n)));
     alike(sorted(stored(replay)), sorted(wanted));
@@ -238,7 +238,7 @@ describe.each(cartPole.vector)("lanes, autoreset $autoreset_mode", (run) => {
 describe("one environment's episodes across a port", () => {
   const wanted = (n: number) => cartPole.episodes.flatMap((episode) => transitionsOf(episode, n));
 
-  test.each(some(NS, 1))("step by step, beside a writer that is given the same: transitions of %i steps", async (n) => {
+  test.each(some(NS, 1))("step by step, produce the same transitions of %i steps as a local writer", async (n) => {
     const items = [{ table: "memory", nStep: n }] as const;
     const [replay, home] = [new Replay({ spec, tables, seed: n }), new Replay({ spec, tables, seed: n })];
     const writers: readonly Taker[] = [await remote(replay, { items } as object), home.writer({ items })];
@@ -255,7 +255,7 @@ describe("one environment's episodes across a port", () => {
     alike(stored(home), wanted(n));
   });
 
-  test.each(some(NS, 1))("as columns: transitions of %i steps", async (n) => {
+  test.each(some(NS, 1))("as columns, produce the expected transitions of %i steps", async (n) => {
     const replay = new Replay({ spec, tables });
     const writer = await remote(replay, { items: [{ table: "memory", nStep: n }] } as object);
     for (const { observations, actions, rewards, terminated, truncated } of cartPole.episodes) {

@@ -44,18 +44,18 @@ function stored(dtype: Half, numbers: Float32Array, module?: WebAssembly.Module)
 describe.each(some(HALVES, 1))("%s", (dtype) => {
   const numbers = widenHalves(dtype, all);
 
-  test("all 65,536 are the numbers that they say, and come back bit by bit: here, and from both builds", () => {
+  test("all 65,536 bit patterns convert to their values and back, in JavaScript and in both builds", () => {
     for (let bits = 0; bits < 65536; bits++) if (!Object.is(numbers[bits], numberOf(dtype, bits))) expect(numbers[bits]).toBe(numberOf(dtype, bits));
     expect(narrowHalves(dtype, numbers)).toEqual(all);
     for (const module of [undefined, moduleOf("scalar")]) expect(bitsOf(stored(dtype, numbers, module)).join()).toBe(bitsOf(numbers).join());
   });
 
-  test("all 65,536 come through a check of a step's value bit by bit, as from a server's client", () => {
+  test("stepValue, which checks values for server clients, preserves all 65,536 bit patterns", () => {
     const value = stepValue(placeLeaves(leavesOf(LEAVES[dtype](numbers.length)))[0] as MeasuredLeaf, numbers) as Float32Array;
     expect(narrowHalves(dtype, value)).toEqual(all);
   });
 
-  test("between two neighbours the even one takes the middle, and what lies beside it is rounded once, from the number itself", () => {
+  test("a midpoint rounds to the even neighbour, and numbers near it round once to the nearest", () => {
     const middles: number[] = [];
     const rounded: number[] = [];
     for (let bits = 0; bits < INFINITE[dtype] - 1; bits++) {
@@ -72,7 +72,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
     for (const module of [undefined, moduleOf("scalar")]) expect(stored(dtype, Float32Array.from(middles), module)).toEqual(Float32Array.from(rounded));
   });
 
-  test("a number is rounded alike on every way in", async () => {
+  test("every way of writing rounds a number in the same way", async () => {
     const [x] = [1 + (dtype === "f16" ? 2 ** -11 : 2 ** -8) * (1 + 2 ** -30)];
     const want = roundHalf(dtype, x);
     expect(want).toBe(1 + (dtype === "f16" ? 2 ** -10 : 2 ** -7));
@@ -106,7 +106,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   const lanes = replay.writer({ lanes: 2 });
 
-  test.each(far)("a finite number that would become infinite, %d, is refused wherever it stands, and changes nothing", (x) => {
+  test.each(far)("a finite number that overflows, %d, is rejected at every position, and changes nothing", (x) => {
     writer.append(good);
     const wide = (at: number) => new Float32Array(600).fill(Math.fround(x), at, at + 1);
     const bad: object[] = [
@@ -149,7 +149,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
     );
   });
 
-  test("the largest, what is rounded to it, infinite numbers, NaN and -0 are stored", () => {
+  test("stores the largest value, numbers that round to it, infinities, NaN and -0", () => {
     const values = [largest, -largest, largest + (beyond - largest) / 2, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, -0];
     const want = [largest, -largest, largest, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, -0];
     expect([...stored(dtype, Float32Array.from(values))]).toEqual(want);
@@ -158,7 +158,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
     expect([...own.table("t").sample(1).steps.x.data]).toEqual(want);
   });
 
-  test("NaN is told once, by its leaf", () => {
+  test("NaN is logged once, with the name of its leaf", () => {
     const said: string[] = [];
     const own = new Replay({ spec: { x: LEAVES[dtype](40), y: LEAVES[dtype]() }, tables: { t: { maxSize: 9 } }, logger: (message) => said.push(message) });
     const steps = own.writer({ items: [{ table: "t", length: 1 }] });
@@ -168,7 +168,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
     expect(said).toEqual([expect.stringMatching(/^reprise: x contains NaN/)]);
   });
 
-  test("takes numbers, nested arrays and a Float32Array, and refuses other typed arrays, as f32 does", () => {
+  test("accepts arrays of numbers and a Float32Array, and rejects other typed arrays, like f32", () => {
     for (const leaf of [LEAVES[dtype], f32]) {
       const own = new Replay({ spec: { x: leaf(2) }, tables: { t: { maxSize: 9 } } });
       const steps = own.writer({ items: [{ table: "t", length: 1 }] });
@@ -179,7 +179,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
     }
   });
 
-  test("clients, observers' buffers and PFRL's take it, and have it as f32", () => {
+  test("clients and buffers store it, and return it as f32", () => {
     const small = { x: LEAVES[dtype](2) };
     const tables = { t: { maxSize: 9 } };
     const local = new Replay({ spec: small, tables });
@@ -195,7 +195,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
   });
 });
 
-test.runIf("Float16Array" in globalThis)("f16 takes a Float16Array where there is one, and bf16 does not", () => {
+test.runIf("Float16Array" in globalThis)("f16 accepts a Float16Array if the platform has one, and bf16 rejects it", () => {
   const Float16 = (globalThis as unknown as { Float16Array: { from(values: number[]): never } }).Float16Array;
   const replay = new Replay({ spec: { x: f16(20) }, tables: { t: { maxSize: 9 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -206,7 +206,7 @@ test.runIf("Float16Array" in globalThis)("f16 takes a Float16Array where there i
   expectRefused(other, () => other.writer().append({ x: Float16.from([1, 2]) }), "SPEC_MISMATCH", /^x must be bf16/);
 });
 
-test("takes half the memory of f32, by the plan and by the row", () => {
+test("f16 needs half the bytes of f32 in the plan", () => {
   const plan = (leaf: typeof f16 | typeof f32) => Replay.plan({ spec: { x: leaf(64) } as Spec, tables: { t: { maxSize: 1e5 } } });
   const [half, whole] = [plan(f16), plan(f32)];
   expect(whole.bytesPerStep - half.bytesPerStep).toBe(128);

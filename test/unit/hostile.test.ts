@@ -26,8 +26,8 @@ class ShortLiar extends Float32Array {
   }
 }
 
-describe("arrays that lie about their length", () => {
-  test("as keys and priorities are refused, or taken as long as they are", () => {
+describe("arrays that report a wrong length", () => {
+  test("as keys or priorities are rejected, or read at their true length", () => {
     const { replay, table } = filled();
     const keys = table.sample(2).info.keys;
     expectRefused(replay, () => table.updatePriorities(keys, new Liar(100_000).fill(3)), RangeError, /^priorities must be an array of 2 numbers/);
@@ -35,7 +35,7 @@ describe("arrays that lie about their length", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("as values of a step, and as columns, are refused", () => {
+  test("as values of a step or as columns are rejected", () => {
     const { replay, writer } = filled();
     expectRefused(replay, () => writer.append({ ...step(1), o: new ShortLiar(30_000).fill(7) }), "SPEC_MISMATCH", /^o must be f32 of shape \[3\]/);
     const columns = { x: [1], o: new ShortLiar(30_000).fill(7), flag: [0], mask: [0, 0, 0, 0] };
@@ -43,7 +43,7 @@ describe("arrays that lie about their length", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("what only has the name of a typed array is none", () => {
+  test("objects that imitate a typed array are rejected", () => {
     const { replay, writer, table } = filled();
     const fake = { [Symbol.toStringTag]: "Float32Array", length: 3, 0: 1, 1: 2, 2: 3 };
     expectRefused(replay, () => writer.append({ ...step(1), o: fake as never }), "SPEC_MISMATCH", /^o must be/);
@@ -58,7 +58,7 @@ describe("arrays that lie about their length", () => {
   });
 });
 
-test("keys whose memory was transferred are refused, and so are chunks of a snapshot", () => {
+test("rejects keys whose memory was transferred, and snapshot chunks that are not Uint8Arrays", () => {
   const { replay, table } = filled();
   const gone = new Float64Array(2);
   structuredClone(gone.buffer, { transfer: [gone.buffer] });
@@ -77,7 +77,7 @@ test("keys whose memory was transferred are refused, and so are chunks of a snap
   );
 });
 
-test("an array whose length changes while it is read is taken as it first was", () => {
+test("an array whose length changes while it is read keeps its first length", () => {
   const { replay, writer, table } = filled();
   let asked = 0;
   const growing = new Proxy([1, 1], { get: (list, key) => (key === "length" ? (asked++ > 0 ? 9000 : 2) : (Reflect.get(list, key) ?? 1)) });
@@ -90,7 +90,7 @@ test("an array whose length changes while it is read is taken as it first was", 
   expect(broken(replay)).toEqual([]);
 });
 
-describe("a getter of the options that closes the writer, or disposes of the Replay", () => {
+describe("an option getter that closes the writer or disposes of the Replay", () => {
   const columns = { x: [1], o: new Float32Array(3), flag: [0], mask: new Uint8Array(4) };
   type World = ReturnType<typeof filled>;
   const calls: [string, (world: World, end: () => undefined) => unknown][] = [
@@ -99,7 +99,7 @@ describe("a getter of the options that closes the writer, or disposes of the Rep
     ["endEpisode", ({ writer }, end) => writer.endEpisode({ terminated: true, get lane() { return end(); } } as never)], // biome-ignore format: one call per line
     ["endEpisode without more", ({ writer }, end) => writer.endEpisode({ get lane() { return end(); } } as never)], // biome-ignore format: one call per line
   ];
-  test.each(calls)("%s is CLOSED then, and nothing is done", (_, call) => {
+  test.each(calls)("makes %s throw CLOSED, and has no other effect", (_, call) => {
     const first = filled();
     expectError(errorOf(() => call(first, () => void first.writer.close())), "CLOSED", /^this writer was closed/); // biome-ignore format: one line
     // A new writer reuses the memory of the closed writer.
@@ -111,13 +111,13 @@ describe("a getter of the options that closes the writer, or disposes of the Rep
     expectError(errorOf(() => world.replay.stats()), "CLOSED"); // biome-ignore format: one line
   });
 
-  test("sample refuses it, and nothing is done", () => {
+  test("makes sample throw OUT_OF_TURN before anything is drawn", () => {
     const { replay, table } = filled();
     expectRefused(replay as never, () => table.sample(2, { get length() { replay.dispose(); return 1; } }), "OUT_OF_TURN"); // biome-ignore format: one line
     expect(table.sample(2).count).toBe(2);
   });
 
-  test("views of transitions refuse it, too", () => {
+  test("makes a view of transitions throw OUT_OF_TURN before anything is drawn", () => {
     const replay = new Replay({ spec: { observation: f32(), action: f32(), reward: f32() }, tables: { t: { maxSize: 20 } } });
     const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
     for (let reward = 0; reward < 9; reward++) writer.append({ observation: reward, action: 0, reward });
@@ -127,9 +127,9 @@ describe("a getter of the options that closes the writer, or disposes of the Rep
   });
 });
 
-describe("bool leaves hold 0 and 1", () => {
+describe("bool leaves", () => {
   const mask = Uint8Array.of(1, 7, 0, 0);
-  test("whatever gives another byte is refused", () => {
+  test("reject bytes other than 0 and 1 in steps, columns and final observations", () => {
     const { replay, writer } = filled();
     expectRefused(replay, () => writer.append({ ...step(1), mask }), "INVALID_DATA", /^mask must .*got 7/);
     expectRefused(replay, () => writer.append({ ...step(1), flag: 7 as never }), "INVALID_DATA", /^flag must be bool/);
@@ -138,7 +138,7 @@ describe("bool leaves hold 0 and 1", () => {
     expectRefused(replay, () => writer.endEpisode({ final: { mask }, terminated: true }), "INVALID_DATA", /^final\.mask must be bool/);
   });
 
-  test("also in the staged step", () => {
+  test("reject bytes other than 0 and 1 in the staged step", () => {
     const { replay, writer, table } = filled();
     const { staged } = writer;
     staged.mask.set(mask);
@@ -156,7 +156,7 @@ describe("bool leaves hold 0 and 1", () => {
     expect(table.size).toBe(11);
   });
 
-  test("lanes are asked alike", () => {
+  test("reject bytes other than 0 and 1 in lanes", () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 20 } } });
     const writer = replay.writer({ lanes: 2 });
     const flag = Uint8Array.of(0, 9);
@@ -165,8 +165,8 @@ describe("bool leaves hold 0 and 1", () => {
   });
 });
 
-describe("a batch to refill whose memory is gone", () => {
-  test.each(["o", "x", "keys", "mask"])("is refused before anything is drawn: %s", (which) => {
+describe("a batch to refill whose memory was transferred", () => {
+  test.each(["o", "x", "keys", "mask"])("is rejected before anything is drawn: %s", (which) => {
     const { replay, table } = filled();
     const into = table.batch(4, { length: 1, mask: true }).detached();
     table.sample(4, { into, mask: true });
@@ -175,7 +175,7 @@ describe("a batch to refill whose memory is gone", () => {
     expectRefused(replay, () => table.sample(4, { into, mask: true }), "SPEC_MISMATCH", /^into\./);
   });
 
-  test("also where values go there straight", () => {
+  test("is rejected if values would be copied into it directly", () => {
     const replay = new Replay({ spec: { image: f32(600) }, tables: { t: { maxSize: 4, maxTimesSampled: 1 } } });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     writer.append({ image: new Float32Array(600) });
@@ -185,7 +185,7 @@ describe("a batch to refill whose memory is gone", () => {
     expect(replay.table("t").size).toBe(1);
   });
 
-  test("also where all arrays are in one piece of memory, and views on it are asked for afterwards", () => {
+  test("is rejected if all its arrays share the transferred buffer", () => {
     const { replay, table } = filled();
     const into = table.batch(4, { length: 1, mask: true });
     structuredClone(into.steps.x.data, { transfer: [into.steps.x.data.buffer] });
@@ -194,7 +194,7 @@ describe("a batch to refill whose memory is gone", () => {
 });
 
 describe("a batch to refill that was frozen after it was filled", () => {
-  test.each(["batch", "texts"])("is refused before anything is drawn: %s", (what) => {
+  test.each(["batch", "texts"])("is rejected before anything is drawn: %s", (what) => {
     const replay = new Replay({ spec: { x: f32(), s: text({ maxBytes: 9 }) }, tables: { t: { maxSize: 4, maxTimesSampled: 1 } } });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     for (let i = 0; i < 4; i++) writer.append({ x: i, s: "one" });
@@ -206,7 +206,7 @@ describe("a batch to refill that was frozen after it was filled", () => {
     expect(table.size).toBe(3);
   });
 
-  test("also one of transitions", () => {
+  test("is rejected if it is a batch of transitions", () => {
     const spec = { observation: f32(), action: i32(), reward: f32() };
     const replay = new Replay({ spec, tables: { t: { maxSize: 4, maxTimesSampled: 1 } } });
     const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
@@ -220,7 +220,7 @@ describe("a batch to refill that was frozen after it was filled", () => {
   });
 });
 
-describe("a call that comes while another is reading its arguments", () => {
+describe("a call made while another call reads its arguments", () => {
   const again = /called while another call was reading its arguments/;
   const calls: { readonly [name: string]: (all: ReturnType<typeof filled>) => unknown } = {
     append: ({ writer }) => writer.append(step(5)),
@@ -230,7 +230,7 @@ describe("a call that comes while another is reading its arguments", () => {
     writer: ({ replay }) => replay.writer({ keep: 1_000_000 }),
     updatePriorities: ({ table }) => table.updatePriorities([1], [1]),
   };
-  test.each(Object.keys(calls))("is refused, and spoils nothing: %s", (name) => {
+  test.each(Object.keys(calls))("throws OUT_OF_TURN and changes nothing: %s", (name) => {
     const all = filled();
     const { replay, writer, table } = all;
     const before = bytesOf(replay);
@@ -260,8 +260,8 @@ describe("a call that comes while another is reading its arguments", () => {
   });
 });
 
-describe("what is changed later", () => {
-  test("a spec, a selector and a limiter stay what they were", () => {
+describe("arguments that change later", () => {
+  test("changing a spec, sampler or limiter does not affect the Replay", () => {
     const mutable = { x: { dtype: "f32", shape: [2] }, y: i32() } as { [name: string]: unknown };
     const sampler = { kind: "uniform" };
     const rateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -9, maxDiff: 9 };
@@ -278,7 +278,7 @@ describe("what is changed later", () => {
     expect(Replay.restore(bytesOf(replay)).table("t").sample(1).steps.y?.data[0]).toBe(3);
   });
 
-  test("columns that say something else each time are what their text said", () => {
+  test("a column getter that changes its value is read once", () => {
     const { replay, writer, table } = filled();
     let asked = 0;
     const columns = {
@@ -295,7 +295,7 @@ describe("what is changed later", () => {
   });
 });
 
-test("a staged assignment ends what an array that is out of date began", () => {
+test("a staged assignment still works after memory growth makes the staged arrays outdated", () => {
   const { replay, writer, table } = filled();
   const { staged } = writer;
   staged.o.set([1, 2, 3]);
@@ -307,9 +307,9 @@ test("a staged assignment ends what an array that is out of date began", () => {
   expect([...table.sample(100).steps.o.data]).toContain(6);
 });
 
-describe("a staged number whose valueOf calls back", () => {
+describe("a staged number whose valueOf calls the Replay", () => {
   const spec = { a: f32(), b: i32(), c: f64() };
-  test.each(["a", "b", "c"] as const)("goes where the step is by then: %s", (name) => {
+  test.each(["a", "b", "c"] as const)("is written to the current memory of the step, or throws CLOSED: %s", (name) => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 4 } } });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     const { staged } = writer;
@@ -338,8 +338,8 @@ describe("a staged number whose valueOf calls back", () => {
   });
 });
 
-describe("names that mean something else to JavaScript", () => {
-  test("__proto__ is no name of a leaf or a table", () => {
+describe("invalid names and specs", () => {
+  test("__proto__ is rejected as the name of a leaf or a table", () => {
     const named = JSON.parse('{"__proto__": 1, "x": 1}');
     const wrong = { ...Object.fromEntries(Object.keys(named).map((name) => [name, f32()])) };
     expectError(
@@ -354,7 +354,7 @@ describe("names that mean something else to JavaScript", () => {
     );
   });
 
-  test("a spec that contains itself is refused", () => {
+  test("a spec that contains itself is rejected", () => {
     const circle: { [name: string]: unknown } = { x: f32() };
     circle.again = circle;
     expectError(

@@ -35,7 +35,7 @@ function all(length = 2) {
 }
 
 describe("a column", () => {
-  test("has at(i): a view of an item, of a step of it, and so on down to a number", () => {
+  test("at(i) returns a view of an item, then of a step, and finally a number", () => {
     const { steps } = all();
     const { image } = steps.observation;
     const item = image.at(1);
@@ -52,14 +52,14 @@ describe("a column", () => {
     expectTypeOf(steps.action[0].at(0).at(0)).toEqualTypeOf<bigint>();
   });
 
-  test("has text, too", () => {
+  test("at(i) returns text for text leaves", () => {
     const { word, words } = all().steps;
     expect(word.at(1).at(0)).toBe("w1");
     expect(words.at(2).at(1)).toMatchObject({ shape: [2], data: ["a", "3"] });
     expectTypeOf(word.at(0).at(0)).toEqualTypeOf<string>();
   });
 
-  test("is an iterable of what at gives", () => {
+  test("iterates over the values that at returns", () => {
     const { steps } = all();
     expect([...steps.observation.speed].map((item) => [...item])).toEqual([
       [0, 1],
@@ -72,7 +72,7 @@ describe("a column", () => {
     expect(sum).toBe(12);
   });
 
-  test("has a plain copy: nested arrays", () => {
+  test("toArray copies it to nested arrays", () => {
     const { observation, words } = all().steps;
     expect(observation.speed.toArray()).toEqual([
       [0, 1],
@@ -91,12 +91,12 @@ describe("a column", () => {
     expectTypeOf(observation.image.toArray()).toEqualTypeOf<number[][][][]>();
   });
 
-  test.each([4, -5, 0.5, "0"])("refuses at(%o)", (i) => {
+  test.each([4, -5, 0.5, "0"])("rejects at(%o)", (i) => {
     const { speed } = all().steps.observation;
     expect(errorOf(() => speed.at(i as number)).message).toMatch(/^i must be an integer in -4 … 3, got/);
   });
 
-  test("of no items is empty", () => {
+  test("is empty if the batch has no items", () => {
     const { speed } = filled().table.sample(1, { replacement: false, among: 1, length: 1 }).steps.observation;
     expect([...speed]).toHaveLength(1);
     const empty = new Replay({ spec: f32(), tables: { t: { maxSize: 1 } } }).tables.t.sample(3).steps;
@@ -107,7 +107,7 @@ describe("a column", () => {
 });
 
 describe("batch.toArray", () => {
-  test("has an object for each item, without padding", () => {
+  test("returns an object per item, without padding", () => {
     const items = all(3).toArray();
     expect(items).toHaveLength(4);
     expect(items[1]).toEqual({
@@ -143,7 +143,7 @@ describe("batch.toArray", () => {
     expectTypeOf(items[0]?.action[0]).toEqualTypeOf<bigint[] | undefined>();
   });
 
-  test("has columns under their names: single steps, runs without padding, lists as they were asked for", () => {
+  test("returns columns by name: single steps, runs without padding, and lists as requested", () => {
     const { writer, table } = filled();
     writer.createItem("t", { length: 1 });
     const columns = {
@@ -159,7 +159,7 @@ describe("batch.toArray", () => {
     ]);
   });
 
-  test("has as many items as the batch, also of one that is filled again", () => {
+  test("returns as many items as the batch holds, even after a refill", () => {
     const replay = new Replay({ spec: f32(), tables: { t: { maxSize: 10, sampler: uniform(), maxTimesSampled: 1 } } });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     const into = replay.tables.t.batch(4, { length: 1 });
@@ -181,8 +181,8 @@ function transitions() {
   return replay.tables.t.transitions({ gamma: 0.5, n: 1, next: ["mask"] });
 }
 
-describe("a batch of transitions has toArray", () => {
-  test("an object for each transition, under the names of the columns", () => {
+describe("toArray of a batch of transitions", () => {
+  test("returns an object per transition, with the names of the columns", () => {
     const view = transitions();
     const items = view.sample(2, { replacement: false }).toArray();
     expect(items).toEqual([
@@ -245,7 +245,7 @@ describe("a batch of transitions has toArray", () => {
     expect(Object.keys(weighted)).not.toContain("toArray");
   });
 
-  test("no leaf may have its name", () => {
+  test("a leaf named toArray is rejected", () => {
     const spec = { observation: f32(), action: f32(), reward: f32(), toArray: f32() };
     const { t } = new Replay({ spec, tables: { t: { maxSize: 1 } } }).tables;
     expect(errorOf(() => t.transitions({ gamma: 1 })).message).toMatch(/^the leaf "toArray" has the same name as a column/);
@@ -285,7 +285,7 @@ describe("in a console", () => {
     expect(inspect(per)).toMatch(/size: closed/);
   });
 
-  test("a writer shows its rules and where its episode is", () => {
+  test("a writer shows its rules and its position in the episode", () => {
     const { writer } = filled();
     expect(inspect(writer)).toMatch(/^Writer \{\s+lanes: 1,\s+keep: 32,\s+items: \[\s+\{\s+table: 't',\s+length: 2/);
     expect(inspect(writer)).toMatch(/length: 4,\s+episodeSteps: 4/);
@@ -293,7 +293,7 @@ describe("in a console", () => {
     expect(inspect(writer)).toMatch(/length: closed/);
   });
 
-  test("a batch shows the form of its steps, a column its data", () => {
+  test("a batch shows the dtypes and shapes of its steps, and a column shows its data", () => {
     const batch = all();
     const shown = inspect(batch);
     for (const part of [/^Batch \{\s+count: 4/, /image: f32 \[4, 2, 2, 2\]/, /word: string \[4, 2\]/, /lengths: 1 … 2/, /info: keys, probabilities/])
@@ -303,7 +303,7 @@ describe("in a console", () => {
     expect(inspect(filled().table.sample(20, { replacement: false }))).toMatch(/blocked: \{ by: 'items'/);
   });
 
-  test("a batch of transitions shows the form of its columns", () => {
+  test("a batch of transitions shows the dtypes and shapes of its columns", () => {
     const replay = new Replay({
       spec: { observation: { x: f32(2) }, action: i32(), reward: f32(), word: text({ maxBytes: 4 }) },
       tables: { t: { maxSize: 9 } },
@@ -323,7 +323,7 @@ describe("in a console", () => {
     expect(shown).not.toMatch(/Float32Array/);
   });
 
-  test("a batch of transitions shows the form of its columns, its view what it has", () => {
+  test("a view of transitions shows its options and parts, and its batches show their columns", () => {
     const view = transitions();
     expect(inspect(view)).toMatch(
       /^Transitions \{\s+table: 't',\s+gamma: 0\.5,\s+n: 1,\s+parts: observation, action, mask, nextObservation, nextMask, returns,/,
@@ -335,7 +335,7 @@ describe("in a console", () => {
     expect(inDeno(view.batch(1))).toMatch(/^TransitionBatch \{\s+count: 0/);
   });
 
-  test("writers across a port show where they are", async () => {
+  test("remote and accepted writers show their configuration and state", async () => {
     const { replay } = filled();
     const { port1, port2 } = new MessageChannel();
     const [actor, accepted] = await Promise.all([remoteWriter(port1, { spec: SPEC }), replay.acceptWriter(port2, { items: [{ table: "t", length: 2 }] })]);
@@ -349,7 +349,7 @@ describe("in a console", () => {
     expect(inspect(actor)).toMatch(/^RemoteWriter/);
   });
 
-  test("a prototype or a proxy does no harm", () => {
+  test("inspecting a prototype or a proxy does not throw", () => {
     expect(inspect(Replay.prototype)).toBe("{}");
     expect(inspect(new Proxy(filled().writer, {}))).toMatch(/Writer/);
   });

@@ -33,7 +33,7 @@ const NARROW: readonly (new (list: number[]) => ArrayLike<number>)[] = [
   ...("Float16Array" in globalThis ? [(globalThis as unknown as { Float16Array: new (list: number[]) => ArrayLike<number> }).Float16Array] : []),
 ];
 
-test("columns of priorities have one dimension, or the shape of the keys; every column has as many elements as its shape", () => {
+test("rejects columns whose size differs from their shape, and priorities whose shape differs from the keys", () => {
   const { replay, table, keys } = filled();
   const six = Float64Array.from(keys);
   const two = (shape: number[], Numbers: typeof Float32Array | typeof Int32Array = Float32Array) => ({ data: new Numbers(6).fill(2), shape });
@@ -60,7 +60,7 @@ test("columns of priorities have one dimension, or the shape of the keys; every 
   expect(buffer.updateErrors({ data: new Float32Array([1, 2]), shape: [2, 1] })).toBe(2);
 });
 
-test("columns of keys and priorities are taken, of any shape, by every call that takes keys", () => {
+test("calls that accept keys also accept columns of keys and priorities", () => {
   const { table, keys } = filled();
   const column = { data: Float64Array.from(keys), shape: [3, 2] };
   expect(table.updatePriorities(column, { data: new Float32Array(6).fill(2), shape: [6] })).toBe(6);
@@ -84,7 +84,7 @@ const NO_KEYS: readonly [number[], string][] = [
   [[2 ** 53], "got 9007199254740992 at keys[1]."],
 ];
 
-test.runIf(whole)("above 2^24 a Float32Array would name other items", () => {
+test.runIf(whole)("rejects a Float32Array of keys above 2^24, which would name other items", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 4, sampler: prioritized() } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   for (let x = 0; x < 9_000_000; x += 3000) writer.appendColumns({ x: new Int32Array(3000) });
@@ -96,7 +96,7 @@ test.runIf(whole)("above 2^24 a Float32Array would name other items", () => {
 });
 
 describe("keys of a table", () => {
-  test.each(NARROW.map((kind) => [kind.name, kind] as const))("are no %s", (name, Kind) => {
+  test.each(NARROW.map((kind) => [kind.name, kind] as const))("reject %s", (name, Kind) => {
     const { replay, table } = filled();
     const narrow = new Kind([1, 2]) as never;
     const says = [/^keys must .*Float64Array.*batch\.keys \([A-Z]\w+ loses bits/, new RegExp(`got ${name}\\(2\\)`)];
@@ -105,7 +105,7 @@ describe("keys of a table", () => {
     expectRefused(replay, () => table.delete(new Kind([]) as never), TypeError, ...says.slice(0, 1));
   });
 
-  test.each(NO_KEYS)("are not %j", (wrong, says) => {
+  test.each(NO_KEYS)("reject %j", (wrong, says) => {
     const { replay, table, keys } = filled();
     const mixed = [keys[5] as number, ...wrong];
     for (const given of [mixed, Float64Array.from(mixed)]) {
@@ -117,7 +117,7 @@ describe("keys of a table", () => {
     for (const key of wrong) if (key !== 7) expectRefused(replay, () => table.explain(key), RangeError, /^key must .*2\^53/);
   });
 
-  test("that are stale are skipped, and 0 is one", () => {
+  test("that are stale are skipped, including 0", () => {
     const { table, keys } = filled();
     const stale = [0, -0, 7, 12345, 2 ** 40, 2 ** 53 - 1];
     expect(table.updatePriorities([...stale, keys[3] as number], [...stale.map(() => 5), 5])).toBe(1);
@@ -125,7 +125,7 @@ describe("keys of a table", () => {
     for (const key of stale) expect(table.explain(key).state).toBe("gone");
   });
 
-  test("of a whole batch in the place of its keys: the message says where they are", () => {
+  test("reject a whole batch, with a message that names its keys", () => {
     const { replay, table } = filled();
     const batch = table.sample(2);
     expectRefused(replay, () => table.updatePriorities(batch as never, [1, 1]), TypeError, /^keys must .*batch\.info\.keys/);
@@ -158,12 +158,12 @@ describe("keys of a client", () => {
     ],
   ];
 
-  test.each(cases)("of this process: %s", (_, changes, kind, says) => {
+  test.each(cases)("a local client rejects %s", (_, changes, kind, says) => {
     const { replay } = filled();
     expectRefused(replay, () => new LocalClient(replay).mutatePriorities("t", changes as never), kind, says);
   });
 
-  test.each(cases)("of a server: %s", async (_, changes, kind, says) => {
+  test.each(cases)("a client of a server rejects %s", async (_, changes, kind, says) => {
     // No server listens on this port, so the error must occur before anything is sent.
     await using client = new ReverbClient("127.0.0.1:1");
     const error = await client.mutatePriorities("t", changes as never).then(
@@ -173,13 +173,13 @@ describe("keys of a client", () => {
     expectError(error, kind, says);
   });
 
-  test("a key of a server names no item here", () => {
+  test("a server's key that is too large for a table is ignored", () => {
     const { replay, table } = filled();
     new LocalClient(replay).mutatePriorities("t", { updates: [[2n ** 63n, 1]], deletes: [2n ** 64n - 1n, 2n ** 53n] });
     expect(table.size).toBe(6);
   });
 
-  test("of a buffer over a client, or over a table", async () => {
+  test("are checked by a buffer over a client and by a buffer over a table", async () => {
     const { replay } = filled();
     const local = new LocalClient(replay);
     const narrow = new Float32Array([1]);
@@ -198,7 +198,7 @@ describe("keys of a client", () => {
   });
 });
 
-test("keys of a PFRL buffer", () => {
+test("a PFRL buffer rejects wrong keys, and skips stale ones", () => {
   const buffer = new PrioritizedReplayBuffer(10);
   for (let i = 0; i < 4; i++) buffer.append({ state: [i], action: 0, reward: 1, nextState: [i + 1], isStateTerminal: false });
   const before = JSON.stringify(buffer.priorities());

@@ -44,14 +44,14 @@ async function play(writer: { append(step: never, ends?: never): unknown }, form
 }
 
 describe.each(Object.entries({ "a leading dimension": wrapped, "flat arrays": flat, "no leading dimension": plain }))("lanes: 1, steps with %s", (_, form) => {
-  test("here", async () => {
+  test("a local writer stores the same items as a writer without lanes", async () => {
     const replay = new Replay({ spec, tables });
     await play(replay.writer({ lanes: 1, ...options }) as never, form);
     expect(items(replay)).toEqual(reference());
     expect(broken(replay)).toEqual([]);
   });
 
-  test("of a writer that a snapshot brought back", async () => {
+  test("a restored writer stores the same items as a writer without lanes", async () => {
     const replay = new Replay({ spec, tables });
     replay.writer({ lanes: 1, ...options });
     const again = Replay.restore<typeof spec, "t">(replay.snapshot());
@@ -59,7 +59,7 @@ describe.each(Object.entries({ "a leading dimension": wrapped, "flat arrays": fl
     expect(items(again)).toEqual(reference());
   });
 
-  test("across a port", async () => {
+  test("a remote writer stores the same items as a writer without lanes", async () => {
     const replay = new Replay({ spec, tables });
     const [here, there] = ends();
     const [writer] = await Promise.all([remoteWriter(there, { spec, lanes: 1 }), replay.acceptWriter(here, options)]);
@@ -70,7 +70,7 @@ describe.each(Object.entries({ "a leading dimension": wrapped, "flat arrays": fl
   });
 });
 
-test.each([false, true])("blocks of one lane may have a dimension of lanes (across a port: %s)", async (isRemote) => {
+test.each([false, true])("appendColumns of one lane accepts a dimension of lanes (across a port: %s)", async (isRemote) => {
   const replay = new Replay({ spec, tables });
   const [here, there] = ends();
   const writer = isRemote
@@ -85,7 +85,7 @@ test.each([false, true])("blocks of one lane may have a dimension of lanes (acro
   await writer.close();
 });
 
-test("what fits in neither form is refused by name, and changes nothing", () => {
+test("rejects steps that fit in neither form by name, and changes nothing", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 1, ...options });
   const { append } = writer as unknown as { append(step: unknown, ends?: unknown): void };
@@ -102,7 +102,7 @@ test("what fits in neither form is refused by name, and changes nothing", () => 
   expect(() => (other as unknown as { append(step: unknown, ends: unknown): void }).append(plain(1), { terminated: [true] })).toThrow(/Call endEpisode/);
 });
 
-test("staged steps of one lane end as well", () => {
+test("a staged step of one lane can end the episode", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 1, ...options });
   const { staged } = writer;
@@ -113,10 +113,10 @@ test("staged steps of one lane end as well", () => {
   expect(items(replay)).toMatchObject([{ action: [1, 0], note: ["n1", ""] }]);
 });
 
-describe("flags that are left out are those of no step", () => {
+describe("omitted flags count as false for every step", () => {
   const columns = { observation: [1, 1, 2, 2], one: [1, 2], square: [1, 1, 2, 2], action: [1, 2], reward: [1, 2], over: [0, 0], note: ["", ""] };
 
-  test.each([false, true])("truncated alone, in a block (across a port: %s)", async (isRemote) => {
+  test.each([false, true])("appendColumns accepts truncated without terminated (across a port: %s)", async (isRemote) => {
     const replay = new Replay({ spec, tables });
     const [here, there] = ends();
     const writer = isRemote ? (await Promise.all([remoteWriter(there, { spec }), replay.acceptWriter(here, options)]))[0] : replay.writer(options);
@@ -132,7 +132,7 @@ describe("flags that are left out are those of no step", () => {
     await writer.close();
   });
 
-  test("and with several lanes", () => {
+  test("append accepts truncated without terminated for several lanes", () => {
     const replay = new Replay({ spec, tables });
     const writer = replay.writer({ lanes: 2, autoreset: "sameStep", ...options });
     writer.append(columns as never, { truncated: [0, 0] });

@@ -60,11 +60,11 @@ async function world(seed: number): Promise<void> {
   replay.dispose();
 }
 
-test("items have the value of their first step as priority: windows, transitions, lanes, blocks, ends, snapshots", async () => {
+test("items of all rules take the leaf's value in their first step as priority", async () => {
   for (let seed = 0; seed < scaled(100, 4); seed++) await world(seed);
 });
 
-test("a table with minHeap keeps the best k", () => {
+test("a table with a minHeap remover keeps the k items of highest priority", () => {
   const random = new TestRandom(5);
   const replay = new Replay({ spec: { value: f32() }, tables: { best: { maxSize: 7, remover: minHeap() } } });
   const writer = replay.writer({ items: [{ table: "best", length: 1, priority: { leaf: "value" } }] });
@@ -75,7 +75,7 @@ test("a table with minHeap keeps the best k", () => {
   expect([...replay.tables.best.sample(7, { replacement: false }).info.priorities].sort((a, b) => b - a)).toEqual(best);
 });
 
-test("priorities given with a block, and later, count as before", () => {
+test("priorities passed with a block override the leaf", () => {
   const replay = new Replay({ spec: { value: f32() }, tables: { t: { maxSize: 9 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1, priority: { leaf: "value" } }] });
   writer.appendColumns({ value: [1, 2] }, { priorities: { t: [5, 6] } });
@@ -84,7 +84,7 @@ test("priorities given with a block, and later, count as before", () => {
   expect(replay.tables.t.explain(writer.lastKey("t")).priority).toBe(3);
 });
 
-test("over a port, and from a leaf of half floats", async () => {
+test("a rule reads its priority across a port, and from a leaf of half floats", async () => {
   const rules = { items: [{ table: "t", length: 2, priority: { leaf: "value" } }] } as const;
   const { replay, writer } = await pair({ spec: { value: f16() }, tables: { t: { maxSize: 9 } } }, rules);
   for (const value of [0.5, 2, 3]) await writer.append({ value });
@@ -93,7 +93,7 @@ test("over a port, and from a leaf of half floats", async () => {
   await writer.close();
 });
 
-test("a value that is no priority refuses the append and changes nothing", () => {
+test("rejects a step whose value is not a priority, and changes nothing", () => {
   const replay = new Replay({ spec: { value: f32() }, tables: { t: { maxSize: 9 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 2, priority: { leaf: "value" } }] });
   writer.append({ value: 1 });
@@ -115,7 +115,7 @@ test("a value that is no priority refuses the append and changes nothing", () =>
   expect([...replay.tables.t.sample(2, { replacement: false }).info.priorities].sort()).toEqual([0, 1]);
 });
 
-test("the leaf has one number per step", () => {
+test("the priority leaf must have one number per step", () => {
   const spec = { frames: shared("f", u8(4)), name: text({ maxBytes: 8 }), value: f32(), pair: f32(2) };
   const replay = new Replay({ spec, tables: { t: { maxSize: 9 } } });
   const make = (leaf: unknown) => () => replay.writer({ items: [{ table: "t", length: 1, priority: { leaf } as never }] });
@@ -125,7 +125,7 @@ test("the leaf has one number per step", () => {
   expect(() => replay.writer({ items: [{ table: "t", length: 1, priority: "min" as never }] })).toThrowError(TypeError);
 });
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY, -5])("what is written back before an item is made, and is no priority, counts as 0: %d", (value) => {
+test.each([Number.NaN, Number.POSITIVE_INFINITY, -5])("a value that is written back and is not a priority counts as 0: %d", (value) => {
   const tables = { steps: { maxSize: 10 }, best: { maxSize: 10, remover: minHeap() } };
   const replay = new Replay({ spec: { value: f32() }, tables, logger: null });
   const items = [

@@ -49,7 +49,7 @@ test.each<[string, Spec, (i: number) => unknown]>([
   ["a row a block", u8(33_000), (i) => new Uint8Array(33_000).fill(i)],
   ["wide", { a: i32(), b: f32(1000) }, (i) => ({ a: i, b: new Float32Array(1000).fill(i) })],
   ["shared", { s: shared("f", u8(300)), n: shared("f", u8(300)) }, (i) => ({ s: new Uint8Array(300).fill(i), n: new Uint8Array(300).fill(i + 1) })],
-])("at the limit of memory a step is refused without a trace, and goes in when there is room: %s", (_, spec, step) => {
+])("at the memory limit a step is rejected without a trace until items are deleted: %s", (_, spec, step) => {
   const { replay, writer, keys, steps, error } = full(spec, step);
   const table = replay.table("t");
   expect(steps).toBeGreaterThan(2000);
@@ -86,7 +86,7 @@ function columnsOf(spec: Spec, step: (i: number) => unknown): unknown {
   return "dtype" in spec ? many(step(1)) : Object.fromEntries(Object.entries(step(1) as object).map(([key, value]) => [key, many(value)]));
 }
 
-test("an item that finds no place in the map of episodes is refused", () => {
+test("an item for which the map of episodes has no memory is rejected", () => {
   const options = { spec: i32(), tables: { t: { maxSize: 20_000 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer();
@@ -111,7 +111,7 @@ test("an item that finds no place in the map of episodes is refused", () => {
   expect(replay.table("t").size).toBe(1);
 });
 
-test("a batch that finds no memory draws nothing", () => {
+test("a batch for which there is no memory draws nothing", () => {
   const { replay } = full(f32(), (i) => i);
   const before = state(replay);
   expectError(
@@ -128,7 +128,7 @@ test("a batch that finds no memory draws nothing", () => {
   expect(replay.table("t").sample(16, { length: 1 }).count).toBe(16);
 });
 
-test("memory that one table gives up serves another", () => {
+test("memory that one table releases serves another", () => {
   const options = { spec: u8(1000), tables: { a: { maxSize: 300 }, b: { maxSize: 300 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer({ keep: 1 });
@@ -145,7 +145,7 @@ test("memory that one table gives up serves another", () => {
   expect(replay.stats().steps).toBe(1);
 });
 
-test.runIf(whole)("beyond 2 GiB everything goes on as before", () => {
+test.runIf(whole)("everything works beyond 2 GiB", () => {
   const replay = new Replay({ spec: { a: i32(), b: f32(2) }, tables: { t: { maxSize: 60_000_000, maxSteps: 1000 } } });
   expect(replay.stats().bytes.used).toBeGreaterThan(2 ** 31);
   const table = replay.table("t");
@@ -167,7 +167,7 @@ test.runIf(whole)("beyond 2 GiB everything goes on as before", () => {
   expect(table.delete(info.keys)).toBe(5);
 });
 
-test("windows that no memory could hold are refused, whatever their bytes come to in 32 bits", () => {
+test("rejects windows that exceed memory, even if their bytes overflow 32 bits", () => {
   const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 4 } } });
   const { used } = replay.stats().bytes;
   // 65,536 windows of these lengths take slightly more than 2^32 bytes.
@@ -182,7 +182,7 @@ test("windows that no memory could hold are refused, whatever their bytes come t
   expect(broken(replay)).toEqual([]);
 });
 
-test("at the limit of memory no item of a step is lost: single steps and blocks", () => {
+test("at the memory limit no item is lost, in single steps and in blocks", () => {
   for (const rows of [1, 5]) {
     const options = { spec: { x: i32() }, tables: { t: { maxSize: 3000 } } };
     const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
@@ -212,7 +212,7 @@ test("at the limit of memory no item of a step is lost: single steps and blocks"
   }
 });
 
-test("at the limit of memory no item that has to wait is lost", () => {
+test("at the memory limit no waiting item is lost", () => {
   const options = { spec: { x: i32() }, tables: { t: { maxSize: 10, rateLimiter: queueLimiter(1), maxPending: 60_000 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });

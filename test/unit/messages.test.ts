@@ -33,7 +33,7 @@ test.each<[string, unknown, RegExp]>([
   ],
   ["no object", null, /^step must be an object with keys action, observation, reward, got null$/],
   ["a bigint for a number", { ...step, action: 1n }, /^action must be i32, .*, got 1n$/],
-])("append names %s", (_what, wrong, says) => {
+])("the error of append names %s", (_what, wrong, says) => {
   const { replay, writer } = filled();
   expectError(
     errorOf(() => writer.append(wrong as never)),
@@ -43,7 +43,7 @@ test.each<[string, unknown, RegExp]>([
   expect(replay.tables.t.size).toBe(9);
 });
 
-test("a nested field is named with its path, also where a sibling is misspelt", () => {
+test("names a nested field with its path, even if a sibling is misspelt", () => {
   const writer = new Replay({ spec: { o: { image: u8(2), speed: f32() } } }).writer();
   expect(errorOf(() => writer.append({ o: { image: [1, 2] } } as never)).message).toMatch(/^o must be an object with speed \(o\.speed is missing\)/);
   expect(errorOf(() => writer.append({ o: { image: [1, 2], sped: 1 } } as never)).message).toMatch(
@@ -59,7 +59,7 @@ test.each<[string, unknown, RegExp]>([
   ["with f32([2, 3])", { spec: { a: f32([2, 3] as never) } }, /^shape of a must be integers, one argument each: f32\(2, 3\)/],
   ["with tables in a list", { spec, tables: [{ maxSize: 1 }] }, /^tables must/],
   ["with bytes as a module", { spec, module: new Uint8Array(8) }, /^module must be a WebAssembly\.Module, .*, got Uint8Array\(8\)$/],
-])("new Replay %s says what is wrong", (_what, options, says) => {
+])("new Replay %s throws an error with the cause", (_what, options, says) => {
   expectError(
     errorOf(() => new Replay(options as never)),
     TypeError,
@@ -67,7 +67,7 @@ test.each<[string, unknown, RegExp]>([
   );
 });
 
-test("maxBytes that was never given is named as the default, with what can be done", () => {
+test("names the default if maxBytes is omitted and too small, and suggests a remedy", () => {
   const big = { spec: u8(84, 84, 4), tables: { t: { maxSize: 1_000_000 } } };
   const says = /^maxBytes \(4 GiB by default\) must be at least \d+ for the tables and 1000000 steps of \d+ bytes, .*at most 4 GiB\. Lower maxSize or maxSteps/;
   expectError(
@@ -84,7 +84,7 @@ test.each<[string, unknown[]]>([
   ["is required:", ["t"]],
   ["must be", ["t", 2]],
   ["must be", ["t", null]],
-])("createItem without options says which argument: %s", (rule, wrong) => {
+])("createItem without options names the missing argument: %s", (rule, wrong) => {
   const { writer } = filled();
   const says = new RegExp(`^the second argument of createItem ${rule} an object with keys length`);
   expectError(
@@ -94,7 +94,7 @@ test.each<[string, unknown[]]>([
   );
 });
 
-test("a rule without length, nStep or sequence is told of all", () => {
+test("a rule without length, nStep or sequence lists the options", () => {
   const { replay } = filled();
   expect(errorOf(() => replay.writer({ items: [{ table: "t" } as never] })).message).toMatch(/^items\[0\] must .*length.*nStep.*sequence/);
 });
@@ -104,7 +104,7 @@ test.each<[string, object | undefined]>([
   ["nothing", undefined],
   ["an observation that is undefined", { observation: lost }],
   ["no leaf", {}],
-])("a truncated episode without what was seen last is refused, never zeros: final with %s", (_what, final) => {
+])("rejects a truncated episode without a final observation: final with %s", (_what, final) => {
   const replay = new Replay({ spec, tables });
   const says = /^final .*the last observation of a truncated episode/;
   const items = [{ table: "t", nStep: 2 }] as const;
@@ -134,7 +134,7 @@ test.each<[string, object | undefined]>([
   expect(replay.tables.t.size).toBe(0);
 });
 
-test("a misspelt table of a rule is named with its rule, what is no column as such, several lanes as lanes", () => {
+test("names the rule of a misspelt table, a wrong column, missing options and a missing lane", () => {
   const { replay, table } = filled();
   expect(errorOf(() => replay.writer({ items: [{ table: "x" as never, nStep: 1 }] })).message).toBe('items[0].table must be one of "t", got "x"');
   const { keys, returns } = table.transitions({ gamma: 1 }).sample(2);
@@ -147,7 +147,7 @@ test("a misspelt table of a rule is named with its rule, what is no column as su
   expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane .*the writer has 2 lanes/);
 });
 
-test("into of another n names both, and what makes one", () => {
+test("suggests table.batch if into is too small or not a batch", () => {
   const { table } = filled();
   const says = "into must have room for at least 8 items, got 4. Pass a batch from table.batch(8, …)";
   expect(errorOf(() => table.sample(8, { into: table.sample(4) }))).toMatchObject({ code: "SPEC_MISMATCH", message: says });
@@ -155,16 +155,16 @@ test("into of another n names both, and what makes one", () => {
     expect(errorOf(() => table.sample(4, { into: wrong as never })).message).toMatch(/^into must be a batch, .*table\.batch\(n, \{ length \}\), got/);
 });
 
-test("dataset() without options says what it needs", () => {
+test("dataset() without options names the required option", () => {
   const { table } = filled();
   expect(errorOf(() => (table.dataset as () => unknown)()).message).toMatch(/^the options of dataset are required: an object with batchSize/);
 });
 
-test("Replay.open without dir says what it takes", async () => {
+test("Replay.open without dir describes the required directory", async () => {
   await expect(Replay.open({ spec } as never)).rejects.toThrow(/^dir is required: the path of a directory/);
 });
 
-test("a host that forbids compiling is told of module, and of wasm-unsafe-eval", async () => {
+test("suggests module and wasm-unsafe-eval if the host forbids compiling", async () => {
   const { moduleOf } = await import("../../src/memory/module.ts?forbidden" as string);
   vi.spyOn(WebAssembly, "Module").mockImplementation(
     class {
@@ -178,7 +178,7 @@ test("a host that forbids compiling is told of module, and of wasm-unsafe-eval",
   expect(error.message).toMatch(/disallowed by embedder\)\. .*'wasm-unsafe-eval'.* option module/);
 });
 
-test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is not told of a missing file", (name) => {
+test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) reports the missing permission instead of a missing file", (name) => {
   const cause = Object.assign(new Error('Requires read access to "data"'), { name });
   expect(openError("there is no such file", "data", cause)).toMatchObject({
     code: "IO",

@@ -44,7 +44,7 @@ const both = async <T>(make: (leaf: RowLeaf & { readonly stack: number }) => T |
 const plain = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, one) => (ArrayBuffer.isView(one) ? [...(one as Uint8Array)].map(Number) : one)));
 
-test("a writer across a port leaves the same bytes as a local one", async () => {
+test("a remote writer stores the same bytes as a local one", async () => {
   const spec = { observation: FORMS[1], x: i32() };
   const options = { spec, tables: { t: { maxSize: 300 } }, seed: 3 };
   const rules = { items: [{ table: "t" as const, length: 3 }] };
@@ -67,7 +67,7 @@ test("a writer across a port leaves the same bytes as a local one", async () => 
   expect(broken(replay)).toEqual([]);
 });
 
-test("an actor whose spec shares the frames, or has them as they are, fits too", async () => {
+test("a remote writer may share the frames, or use plain leaves", async () => {
   const replay = new Replay({ spec: { observation: FORMS[1] }, tables: { t: { maxSize: 9 } } });
   const { port1, port2 } = new MessageChannel();
   const { remoteWriter } = await import("../../src/remote/index.ts");
@@ -84,7 +84,7 @@ test("an actor whose spec shares the frames, or has them as they are, fits too",
 });
 
 describe("reprise/agents", () => {
-  test.each(["TFUniformReplayBuffer", "PyUniformReplayBuffer", "EpisodicReplayBuffer"])("%s", async (name) => {
+  test.each(["TFUniformReplayBuffer", "PyUniformReplayBuffer", "EpisodicReplayBuffer"])("%s returns the same as with shared leaves", async (name) => {
     const [one, other] = await both((leaf) => {
       const spec = { o: leaf as unknown as ReturnType<typeof u8>, n: i32() };
       const data = stacks(40);
@@ -107,7 +107,7 @@ describe("reprise/agents", () => {
     expect(JSON.stringify(one).length).toBeGreaterThan(1000);
   });
 
-  test("observers, and the buffer that reads their table", async () => {
+  test("an observer stores the same as with shared leaves, and ReverbReplayBuffer opens its table", async () => {
     const [one, other] = await both((leaf) => {
       const spec = trajectorySpec({ observation: leaf as unknown as ReturnType<typeof u8>, action: i32() });
       const replay = new Replay({ spec, tables: { t: { maxSize: 50, sampler: fifo() } } });
@@ -143,7 +143,7 @@ describe("reprise/pfrl", () => {
     ["ReplayBuffer", (own: object) => new ReplayBuffer({ capacity: 25, numSteps: 2, ...own })],
     ["PrioritizedReplayBuffer", (own: object) => new PrioritizedReplayBuffer({ capacity: 25, ...own })],
     ["PersistentReplayBuffer", (own: object) => new PersistentReplayBuffer(memory(), 25, own as never)],
-  ])("%s packs the frames of stacks, and gives what it would give without", (_, make) => {
+  ])("%s packs the frames of stacks, and returns the same as without packing", (_, make) => {
     const [raw, ...others] = options.map((own) => fill(make(own) as ReplayBuffer)) as [ReplayBuffer, ...ReplayBuffer[]];
     expect([raw, ...others].map(isPacked)).toEqual([0, 1, 1]);
     const seen = (buffer: ReplayBuffer) => {
@@ -156,7 +156,7 @@ describe("reprise/pfrl", () => {
     for (const one of found) expect(one).toEqual(expected);
   });
 
-  test("files are those of a buffer without, and go both ways", () => {
+  test("files are the same with and without packing, and load in both", () => {
     const [raw, packing] = options.map((own) => fill(new ReplayBuffer({ capacity: 25, ...own }))) as [ReplayBuffer, ReplayBuffer];
     const directory = memory();
     raw.save({ directory, file: "raw" });
@@ -177,7 +177,7 @@ describe("reprise/pfrl", () => {
     expect(isPacked(again)).toBe(0);
   });
 
-  test("a capacity of a million screens fits where they are packed, and the error says so where they are not", () => {
+  test("a million screens fit if they are packed, and otherwise the error suggests packing", () => {
     const screens = { state: Array.from({ length: 4 }, () => new Uint8Array(84 * 84)), action: 0, reward: 0 };
     expectError(
       errorOf(() => new ReplayBuffer(1_000_000).append(screens)),
@@ -190,7 +190,7 @@ describe("reprise/pfrl", () => {
     expect(buffer.capacity).toBe(1_000_000);
   });
 
-  test("small states are not packed, and a wrong option is refused", () => {
+  test("small states are not packed, and invalid options are rejected", () => {
     const buffer = new ReplayBuffer({ packed: true });
     buffer.append({ state: new Float32Array(20), action: 0, reward: 0 });
     expect(isPacked(buffer)).toBe(0);
@@ -198,7 +198,7 @@ describe("reprise/pfrl", () => {
   });
 });
 
-test("reprise/rlds pushes the same episodes, whether they were recorded, or come step by step", async () => {
+test("reprise/rlds pushes the same episodes into plain and packed leaves", async () => {
   const dir = memory();
   const recorder = await open({ dir, spec: { observation: { image: u8(20, 20, 1) }, action: i32() }, fps: 30 });
   const images = pictures(20);
@@ -222,7 +222,7 @@ test("reprise/rlds pushes the same episodes, whether they were recorded, or come
   expect((one as [{ steps: number }])[0].steps).toBeGreaterThan(16);
 });
 
-test("a recorder takes a spec with packed leaves: a file has the frames as they are", async () => {
+test("a recorder accepts packed leaves, and stores their frames unpacked", async () => {
   const dir = memory();
   const spec = { observation: packed("images", u8(20, 20, 1)), action: f32() };
   const recorder = await open({ dir, spec, fps: 30 });
@@ -255,9 +255,9 @@ test("openReplay reads snapshots and journals", async () => {
   replay.dispose();
 });
 
-describe("specs", () => {
+describe("specs of packed leaves", () => {
   const spec = { observation: FORMS[1], x: i32() };
-  test("are shown as what batches have", () => {
+  test("are shown with the shape that batches have", () => {
     expect(inspect(describeSpec(spec))).toContain("observation: u8 [2, 20, 20]");
     const replay = new Replay({ spec, tables: { t: { maxSize: 3 } } });
     expect(replay.options.spec).toEqual(spec);
@@ -272,7 +272,7 @@ describe("specs", () => {
     ],
     ["not shared", u8(2, 20, 20), /packed as "screens".*got u8 of shape \[2, 20, 20\]/],
     ["of another name", packed("other", u8(20, 20), 2), /packed as "screens".*got .* packed as "other"/],
-  ])("that differ are refused, and the difference named: %s", async (_, observation, says) => {
+  ])("are rejected if they differ from the stored spec, and the error names the difference: %s", async (_, observation, says) => {
     const bytes = bytesOf(new Replay<Spec, string>({ spec, tables: { t: { maxSize: 3 } } }));
     expectError(
       errorOf(() => Replay.restore(bytes, { spec: { observation, x: i32() } as Spec })),
@@ -286,7 +286,7 @@ describe("specs", () => {
     );
   });
 
-  test("that expect another ratio are the same steps: the file's stays", () => {
+  test("may have another ratio, and the stored ratio stays", () => {
     const bytes = bytesOf(new Replay<Spec, string>({ spec, tables: { t: { maxSize: 3 } } }));
     const restored = Replay.restore(bytes, { spec: { observation: packed("screens", u8(20, 20), 2, { ratio: 9 }), x: i32() } });
     expect(restored.options.spec).toEqual(spec);

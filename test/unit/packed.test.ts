@@ -7,7 +7,7 @@ const noise = (seed: number) => (i: number) => (Math.imul(i + 1, 2654435761) ^ M
 /** Returns a mostly constant frame (1,100 bytes never change), or an incompressible one. */
 const frameOf = (t: number, noisy = t % 40 > 30) => Uint8Array.from({ length: FRAME }, (_, i) => (noisy ? noise(t)(i) : i === (t * 7) % FRAME ? 255 : i % 60));
 
-test("packed declares a leaf as shared does, with a ratio", () => {
+test("packed declares a leaf like shared, with a ratio", () => {
   expect(packed("f", u8(84, 84), 4)).toEqual({ dtype: "u8", shape: [84, 84], shared: "f", stack: 4, packed: 4 });
   expect(packed("f", u16(300), { ratio: 9.5 })).toMatchObject({ shared: "f", packed: 9.5 });
   expect(packed("f", u8(300), 2, { ratio: 1 })).toMatchObject({ stack: 2, packed: 1 });
@@ -18,7 +18,7 @@ test("packed declares a leaf as shared does, with a ratio", () => {
   expect(replay.stats().packed.w?.frames).toBe(1);
 });
 
-test("what cannot be packed is refused by its path", () => {
+test("rejects leaves that cannot be packed, and names their path", () => {
   const make = (spec: object) => errorOf(() => new Replay({ spec: spec as never }));
   expectError(
     make({ a: { b: packed("f", u8(255)) } }),
@@ -46,7 +46,7 @@ test("what cannot be packed is refused by its path", () => {
   );
 });
 
-test("a plan counts the ratio, and says what it would be without", () => {
+test("a plan uses the ratio, and reports the bytes without compression", () => {
   const tables = { t: { maxSize: 100_000 } };
   const plan = (leaf: typeof u8 extends never ? never : ReturnType<typeof u8>) => Replay.plan({ spec: { o: leaf }, tables });
   const raw = plan(shared("f", u8(84, 84)));
@@ -80,7 +80,7 @@ const limited = (remover: Selector, max = 60_000) =>
   new Replay({ spec: { o: packed("f", u8(FRAME), 2), n: i32() }, tables: { t: { maxSize: 10_000, remover } }, storedBytes: { max, evictFrom: "t" }, seed: 3 });
 
 for (const remover of [fifo(), uniform(), lifo()])
-  test(`storedBytes holds with a ${remover.kind} remover, and a restored Replay evicts alike`, () => {
+  test(`storedBytes holds with a ${remover.kind} remover, and a restored Replay evicts the same items`, () => {
     const replay = limited(remover);
     expect(fill(replay, 400)).toBeLessThanOrEqual(60_000);
     expect(replay.tables.t.size).toBeGreaterThan(20);
@@ -97,7 +97,7 @@ for (const remover of [fifo(), uniform(), lifo()])
     expect(replay.stats().bytes.stored).toBeLessThan((stored as number) / 4);
   });
 
-test("with no item left to evict, an append beyond storedBytes is refused and changes nothing", () => {
+test("rejects an append beyond storedBytes if there is no item to evict, and changes nothing", () => {
   const replay = limited(fifo(), 20_000);
   const writer = replay.writer({ keep: 100 });
   const append = (t: number) => writer.append({ o: new Uint8Array(2 * FRAME).map((_, i) => noise(t)(i)), n: t });
@@ -111,7 +111,7 @@ test("with no item left to evict, an append beyond storedBytes is refused and ch
   append(t);
 });
 
-test("options of storedBytes are checked", () => {
+test("rejects invalid options of storedBytes", () => {
   const make = (storedBytes: object) => errorOf(() => new Replay({ spec: { o: u8(400) }, tables: { t: { maxSize: 5 } }, storedBytes: storedBytes as never }));
   expectError(make({ max: 411 }), RangeError, /^storedBytes\.max must .*412.*got 411$/);
   expectError(make({ max: "1" }), TypeError, /^storedBytes\.max must be a finite number/);
@@ -119,7 +119,7 @@ test("options of storedBytes are checked", () => {
   expectError(make({ maxBytes: 1 }), TypeError, /^storedBytes has no option "maxBytes"/);
 });
 
-test("a block of columns stays within storedBytes as steps do", () => {
+test("a block of columns stays within storedBytes, like single steps", () => {
   const replay = new Replay({ spec: { o: packed("f", u8(FRAME)) }, tables: { t: { maxSize: 5000 } }, storedBytes: { max: 50_000, evictFrom: "t" } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   const o = new Uint8Array(100 * FRAME);

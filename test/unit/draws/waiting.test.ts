@@ -30,7 +30,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return done;
 }
 
-test("limiters that mean nothing are refused", () => {
+test("rejects rate limiters with invalid options", () => {
   const bad: [() => unknown, typeof TypeError | typeof RangeError, ...RegExp[]][] = [
     [() => minSize(0), RangeError, /^minSize must/, /got 0/],
     [() => minSize(1.5), TypeError, /^minSize must/, /1\.5/],
@@ -77,7 +77,7 @@ test("limiters that mean nothing are refused", () => {
     );
 });
 
-test("ready counts only on draws that pass whichever items they give", () => {
+test("ready counts only draws that succeed whichever items are drawn", () => {
   const once = make(minSize(2), { maxTimesSampled: 1 });
   for (let i = 0; i < 3; i++) once.insert(i);
   // If the second item were drawn, fewer items than minSize would remain.
@@ -99,7 +99,7 @@ test("ready counts only on draws that pass whichever items they give", () => {
   expect(weighed.table.ready(3, { replacement: false, among: 2 })).toBe(false);
 });
 
-test("ready is never wrong: so many draws are given, at worst no more", () => {
+test("sample returns n items whenever ready(n) is true, and never more", () => {
   const dice = new TestRandom(17);
   for (let round = 0; round < scaled(400); round++) {
     const maxTimesSampled = 1 + dice.below(4);
@@ -117,7 +117,7 @@ test("ready is never wrong: so many draws are given, at worst no more", () => {
   }
 });
 
-test("minSize: samples wait for items, inserts never", () => {
+test("minSize blocks samples until there are enough items, and never blocks inserts", () => {
   const { table, insert } = make(minSize(3));
   expect(insert(1)).toBe(undefined);
   expect(insert(2)).toBe(undefined);
@@ -128,7 +128,7 @@ test("minSize: samples wait for items, inserts never", () => {
   expect(table.sample(2).count).toBe(2);
 });
 
-test("a queue: what waits comes in when the call that makes room has been made, oldest first", async () => {
+test("a queue inserts waiting items, oldest first, when a sample makes room", async () => {
   const { table, insert, replay } = make(queueLimiter(2), { maxTimesSampled: 1, sampler: { kind: "fifo" } });
   expect([insert(1), insert(2)]).toEqual([undefined, undefined]);
   const third = insert(3) as Promise<void>;
@@ -148,7 +148,7 @@ test("a queue: what waits comes in when the call that makes room has been made, 
   expect([...table.sample(2).steps.data]).toEqual([4]);
 });
 
-test("a queue that is shorter than a batch passes on what comes in while the batch is drawn", () => {
+test("sampling a queue that is shorter than the batch includes items that enter during the draw", () => {
   const { table, insert } = make(queueLimiter(2), { maxTimesSampled: 1, sampler: { kind: "fifo" } });
   for (let i = 0; i < 7; i++) insert(i);
   const batch = table.sample(9);
@@ -156,7 +156,7 @@ test("a queue that is shorter than a batch passes on what comes in while the bat
   expect(batch.blocked).toEqual({ by: "minSize", have: 0, need: 1 });
 });
 
-test("sampleToInsertRatio keeps the cursor between its bounds", () => {
+test("sampleToInsertRatio keeps inserts and samples within its error buffer", () => {
   const { table, insert } = make(sampleToInsertRatio(2, 5, 4));
   for (let i = 0; i < 7; i++) expect(insert(i)).toBe(undefined);
   // The diff would be 8 × 2 - 0 = 16, which is more than 14.
@@ -171,7 +171,7 @@ test("sampleToInsertRatio keeps the cursor between its bounds", () => {
   expect(table.sample(20).count).toBe(2);
 });
 
-test("deleting or clearing what waits settles its promise", async () => {
+test("deleting or clearing waiting items resolves their promises", async () => {
   const { table, insert, writer } = make(queueLimiter(1));
   insert(1);
   const waiting = insert(2) as Promise<void>;
@@ -184,7 +184,7 @@ test("deleting or clearing what waits settles its promise", async () => {
   expect(table.stats()).toMatchObject({ size: 1, pending: 0, inserts: 1 });
 });
 
-test("sampleWhenReady waits, in the order of the calls", async () => {
+test("sampleWhenReady waits, and serves calls in order", async () => {
   const { table, insert } = make(minSize(2));
   const first = table.sampleWhenReady(4);
   const second = table.sampleWhenReady(1);
@@ -196,7 +196,7 @@ test("sampleWhenReady waits, in the order of the calls", async () => {
   expect((await table.sampleWhenReady(1)).count).toBe(1);
 });
 
-test("sampleWhenReady without replacement waits for so many items", async () => {
+test("sampleWhenReady without replacement waits until there are n items", async () => {
   const { table, insert } = make(minSize(1));
   insert(1);
   const pair = table.sampleWhenReady(2, { replacement: false });
@@ -205,7 +205,7 @@ test("sampleWhenReady without replacement waits for so many items", async () => 
   expect(new Set((await pair).steps.data)).toEqual(new Set([1, 2]));
 });
 
-test("a wait ends with its time, its signal, or its Replay", async () => {
+test("a wait ends on timeout, on abort, or when its Replay is disposed of", async () => {
   const { replay, table, insert, writer } = make(queueLimiter(1), { maxTimesSampled: 1 });
   await expectRejected(replay, () => table.sampleWhenReady(1, { timeoutMs: 1 }), "TIMEOUT", /table "t" provided only \d+ of 1 items/, /1 ms/);
   const gone = new AbortController();
@@ -228,7 +228,7 @@ test("a wait ends with its time, its signal, or its Replay", async () => {
   await expect(never).rejects.toMatchObject({ code: "CLOSED", message: expect.stringMatching(/disposed/) });
 });
 
-test("waits that mean nothing are refused", async () => {
+test("sampleWhenReady, flush, ready, canSample and canInsert reject invalid arguments", async () => {
   const { replay, table, insert, writer } = make(queueLimiter(3));
   for (const timeoutMs of [-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31]) {
     await expectRejected(replay, () => table.sampleWhenReady(1, { timeoutMs }), RangeError, /^timeoutMs must/, new RegExp(`got ${timeoutMs}`));
@@ -243,7 +243,7 @@ test("waits that mean nothing are refused", async () => {
   expectRefused(replay, () => table.canInsert(0.5), TypeError, /^n must/, /0\.5/);
 });
 
-test("a sync dataset goes on while whole batches are there, and loses none that it drew", () => {
+test("a sync dataset yields whole batches, and leaves the other items in the table", () => {
   const { table, insert } = make(minSize(1), { maxTimesSampled: 1, sampler: { kind: "fifo" } });
   for (let i = 0; i < 7; i++) insert(i);
   const seen = [...table.dataset({ batchSize: 3 })].map((batch) => [...batch.steps.data]);
@@ -259,7 +259,7 @@ test("a sync dataset goes on while whole batches are there, and loses none that 
   expect(table.size).toBe(1);
 });
 
-test("an async dataset waits, prefetches, and ends by time or signal", async () => {
+test("an async dataset waits for items, prefetches, and ends on timeout or abort", async () => {
   for (const prefetch of [0, 2]) {
     const { table, insert } = make(minSize(1), { maxTimesSampled: 1, sampler: { kind: "fifo" } });
     const seen: number[] = [];
@@ -282,7 +282,7 @@ test("an async dataset waits, prefetches, and ends by time or signal", async () 
   }
 });
 
-test("a loop listens to its signal only while it waits", async () => {
+test("a dataset listens to its signal only while it waits", async () => {
   const { table, insert } = make(minSize(1), { maxTimesSampled: 1, sampler: fifo() });
   const stop = new AbortController();
   const listeners = () => getEventListeners(stop.signal, "abort").length;
@@ -314,7 +314,7 @@ test("a loop listens to its signal only while it waits", async () => {
   expect(table.stats().size).toBe(1);
 });
 
-test("a dataset can fill one batch again and again", async () => {
+test("a dataset can fill the same batch repeatedly", async () => {
   const { table, insert } = make(minSize(1));
   insert(5);
   const into = table.batch(4, { length: 1 });
@@ -330,7 +330,7 @@ test("a dataset can fill one batch again and again", async () => {
   expect(table.stats().samples).toBe(24);
 });
 
-test("a dataset that was left draws nothing more", async () => {
+test("a dataset stops drawing when its loop ends", async () => {
   const { table, insert } = make(minSize(1), { maxTimesSampled: 1 });
   insert(0);
   for await (const batch of table.dataset({ batchSize: 1, prefetch: 3 })) {
@@ -341,7 +341,7 @@ test("a dataset that was left draws nothing more", async () => {
   expect(table.stats()).toMatchObject({ size: 5, samples: 1 });
 });
 
-test("a dataset's options are checked", () => {
+test("dataset rejects invalid options", () => {
   const { replay, table, insert } = make(minSize(1));
   insert(1);
   const bad: [object, typeof TypeError | typeof RangeError, ...RegExp[]][] = [
@@ -355,7 +355,7 @@ test("a dataset's options are checked", () => {
   expectRefused(replay, () => [...table.dataset({ batchSize: 1, shufle: true } as never)], TypeError, /"shufle"/);
 });
 
-test("a rejection that nobody awaits does not end the program", async () => {
+test("prefetched batches that nobody awaits cause no unhandled rejection", async () => {
   const { replay, table } = make(minSize(1));
   const seen: unknown[] = [];
   const listen = (reason: unknown) => seen.push(reason);
@@ -370,7 +370,7 @@ test("a rejection that nobody awaits does not end the program", async () => {
   expect(seen).toEqual([]);
 });
 
-test("items that waited when their table was cleared come in as they are", () => {
+test("items that are waiting when their table is cleared keep their lengths and columns", () => {
   const queue = { maxSize: 2, sampler: fifo(), rateLimiter: queueLimiter(2), maxTimesSampled: 1 };
   for (const columns of [undefined, { y: { leaf: "x", at: -1 } }] as const) {
     const replay = new Replay({ spec: { x: f32() }, tables: { queue } });
@@ -387,7 +387,7 @@ test("items that waited when their table was cleared come in as they are", () =>
   }
 });
 
-test("an emptied table forgets how long its items were", () => {
+test("an emptied table forgets the lengths of its former items", () => {
   const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 1 } } });
   const writer = replay.writer();
   const table = replay.table("t");
@@ -401,14 +401,14 @@ test("an emptied table forgets how long its items were", () => {
   expect((table.sample(3).steps.x as { shape: readonly number[] }).shape).toEqual([3, 2]);
 });
 
-test("sampleWhenReady refuses what sample refuses", async () => {
+test("sampleWhenReady rejects the options that sample rejects", async () => {
   const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 9, sampler: prioritized(1) } } });
   replay.writer({ items: [{ table: "t", length: 1 }] }).appendColumns({ x: [1, 2, 3] });
   const table = replay.table("t");
   await expect(table.sampleWhenReady(2, { beta: 1, normalize: "table" })).rejects.toMatchObject({ code: "UNSUPPORTED" });
 });
 
-test("sampleWhenReady does not wait for more items than there can be", async () => {
+test("sampleWhenReady rejects n above maxSize only without replacement", async () => {
   const replay = new Replay({ spec: { x: f32() }, tables: { once: { maxSize: 10, maxTimesSampled: 1 }, any: { maxSize: 10 } } });
   await expect(replay.table("once").sampleWhenReady(11, { replacement: false })).rejects.toThrow(/^n must be <= 10, /);
   await expect(replay.table("any").sampleWhenReady(11, { replacement: false })).rejects.toThrow(/^n must be <= 10, /);
@@ -417,7 +417,7 @@ test("sampleWhenReady does not wait for more items than there can be", async () 
   expect((await enough).count).toBe(11);
 });
 
-test("items that a draw itself lets in are shown whole, or refused with their columns", () => {
+test("sample returns items admitted during the draw in full, and stops before items with other columns", () => {
   const queue = { maxSize: 10, sampler: fifo(), maxTimesSampled: 1, rateLimiter: queueLimiter(1) };
   for (const n of [3, 5]) {
     const replay = new Replay({ spec: { x: f32() }, tables: { queue } });

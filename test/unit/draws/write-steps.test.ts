@@ -116,7 +116,7 @@ async function world(seed: number, isJournaled: boolean): Promise<void> {
   check();
 }
 
-test("what is written is seen in every item that shares the step, and comes back from snapshots and journals", async () => {
+test("written values appear in every item that shares the step, and survive snapshots and journals", async () => {
   for (let seed = 0; seed < scaled(60, 2); seed++) await world(seed, seed % 2 === 1);
 });
 
@@ -131,7 +131,7 @@ function transitions(options: object = {}) {
   return { replay, table: replay.table("t") };
 }
 
-test("transitions are written at the step that each column shows, at the bootstrap as well", () => {
+test("writeSteps writes each column of a transition to its own step, including the bootstrap step", () => {
   const { table } = transitions();
   const view = table.transitions({ gamma: 0.5 });
   const batch = view.sample(32);
@@ -158,7 +158,7 @@ test("transitions are written at the step that each column shows, at the bootstr
   }
 });
 
-test("get gives items in the order of their keys, and is no draw", () => {
+test("get returns items in the order of the keys, and does not count as a draw", () => {
   const { replay, table } = transitions({ sampler: prioritized(0.7), rateLimiter: sampleToInsertRatio(2, 1, 50) });
   const { keys } = table.sample(5).info;
   table.updatePriorities(keys.subarray(0, 1), [7]);
@@ -197,7 +197,7 @@ test("get gives items in the order of their keys, and is no draw", () => {
   );
 });
 
-test("batches in the program's own arrays are written, and those that came in parts", async () => {
+test("writeSteps accepts batches in the caller's arrays, and batches drawn in parts", async () => {
   const { replay, table } = transitions({ rateLimiter: sampleToInsertRatio(2, 1, 6) });
   const into = { ...structuredClone(table.batch(2, { length: 2 }).detached()), blocked: undefined };
   const mine = table.sample(2, { into: into as never, offset: "uniform" });
@@ -219,7 +219,7 @@ test("batches in the program's own arrays are written, and those that came in pa
   for (const [i, old] of batch.steps.two.data.entries()) expect(kept[i >> 1]?.extra).toContain(-old);
 });
 
-test("a batch whose count was changed is refused, and one that a view filled is known", () => {
+test("writeSteps rejects a batch whose count was changed, and accepts a batch filled by a view", () => {
   const { table } = transitions();
   const view = table.transitions({ gamma: 0.5 });
   const into = { ...structuredClone(view.batch(3).detached()) };
@@ -235,7 +235,7 @@ test("a batch whose count was changed is refused, and one that a view filled is 
   }
 });
 
-test("items that show different steps are written each at its own", () => {
+test("writeSteps writes items with different columns, each to the steps that it shows", () => {
   const replay = new Replay({ spec: TRANSITIONS, tables: { t: { maxSize: 50 } }, logger: null });
   const writer = replay.writer();
   for (let k = 1; k <= 8; k++) writer.append({ observation: [k, 0], action: k, reward: 1, extra: k });
@@ -248,7 +248,7 @@ test("items that show different steps are written each at its own", () => {
   expect(table.get([batch.info.keys[0] as number], { columns: { all: { leaf: "action" } } }).steps.all.data).toEqual(Int32Array.of(1, 2, 3, 4, 5, 60, 70, 80));
 });
 
-test("what cannot be written is refused before anything is", () => {
+test("writeSteps rejects invalid values before it writes anything", () => {
   const spec = { a: f32(), flag: i32(), frames: shared("f", u8(4), 2), films: packed("p", u8(300)) };
   const replay = new Replay({ spec, tables: { t: { maxSize: 5 }, u: { maxSize: 5 } }, logger: null });
   const writer = replay.writer({
@@ -300,7 +300,7 @@ test("what cannot be written is refused before anything is", () => {
   ).toEqual(new Set([0, 1, 2, 3]));
 });
 
-test("a mixture's batch is refused, and its rows of a table are written by their keys", () => {
+test("writeSteps rejects a mixture's batch, and accepts its rows fetched by key", () => {
   const replay = new Replay({ spec: { id: i32(), value: f32() }, tables: { a: { maxSize: 9 }, b: { maxSize: 9 } }, logger: null });
   const writer = replay.writer({
     items: [

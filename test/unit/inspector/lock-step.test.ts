@@ -19,7 +19,7 @@ function asked(random: TestRandom, keys: ReadonlyMap<string, ArrayLike<number>>)
   return random.pick(questions);
 }
 
-test("the same draws, counters, bytes in use and snapshots, whoever looks between two calls", () => {
+test("inspecting between calls does not change draws, counters, bytes in use or snapshots", () => {
   const counts = { survey: 0, live: 0, drawn: 0, episodes: 0 };
   const calls = scaled(200, 70);
   for (let seed = 1; seed <= scaled(40, 4); seed++) {

@@ -36,19 +36,19 @@ describe("a histogram", () => {
     );
   });
 
-  test("of values that are next to each other counts each of them", () => {
+  test("counts each of several values that are next to each other", () => {
     expect(binsOf([0, Number.MIN_VALUE], 40)).toMatchObject({ n: 2 });
     expect(binsOf([0, Number.MIN_VALUE], 40).counts.reduce((a, b) => a + b, 0)).toBe(2);
   });
 
-  test("of whole numbers has whole edges; of wide ones edges of equal ratio", () => {
+  test("has whole edges for whole numbers, and edges of equal ratio for wide ranges", () => {
     expect(binsOf([0, 1, 1, 3], 32)).toMatchObject({ edges: [0, 1, 2, 3, 4], counts: [1, 2, 0, 1], isLog: false });
     expect(binsOf([0.001, 0.1, 10.5], 4)).toMatchObject({ isLog: true, n: 3 });
     expect(binsOf([7.5, 7.5], 4)).toMatchObject({ counts: [2], min: 7.5, max: 7.5 });
   });
 });
 
-test("means of bins are those of a naive twin", () => {
+test("the means of bins equal those of a naive twin", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 9 })), { minLength: 1, maxLength: 100 }), (pairs) => {
       const { edges, means } = meansOf(
@@ -64,7 +64,7 @@ test("means of bins are those of a naive twin", () => {
   );
 });
 
-test("ages of a ring are told by slots and keys, and of what stands out of turn not", () => {
+test("slots and keys yield the ages of a ring, and NaN for items out of turn", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 300 }), fc.constantFrom(64, 1024), (high, inserts, scale) => {
       const slots = Array.from({ length: Math.min(high, inserts) }, (_, i) => ((inserts - 1 - i) % high) + 1);
@@ -79,7 +79,7 @@ test("ages of a ring are told by slots and keys, and of what stands out of turn 
 
 const episode = (number: number, sum = number): Episode => ({ number, return: sum, length: 1, end: "ended" });
 
-test("episodes are kept by number, each once; of too many the older ones thin out", () => {
+test("mergeEpisodes keeps each episode once, in order, and thins out older ones above the limit", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 99 })), fc.array(fc.integer({ min: 0, max: 99 })), (old, found) => {
       const all = mergeEpisodes(
@@ -102,7 +102,7 @@ test("episodes are kept by number, each once; of too many the older ones thin ou
   expect((many[0] as Episode).number).toBe(0);
 });
 
-test("samples of the last surveys are shown together; another table begins anew", () => {
+test("the model pools the samples of the last surveys, and resets for another table", () => {
   const sample = (n: number, isWhole: boolean): Sample => ({
     isWhole,
     keys: new Float64Array(n),
@@ -143,11 +143,11 @@ describe("leaves", () => {
     ["f32", [100, 4], undefined],
     ["i64", [84, 84], undefined],
     ["string", [20, 20], undefined],
-  ])("%s of shape %j", (dtype, shape, form) => {
+  ])("imageLayout of %s with shape %j", (dtype, shape, form) => {
     expect(imageLayout({ dtype, shape })).toEqual(form);
   });
 
-  test("pixels of grey, of colours side by side and plane by plane", () => {
+  test("pixelsOf reads grey, interleaved colours and planar colours", () => {
     const form = { height: 1, width: 2, frames: 1 };
     expect([...pixelsOf([0, 128], 0, { ...form, channels: 1, isPlanar: false }, 0, 255)]).toEqual([0, 0, 0, 255, 128, 128, 128, 255]);
     expect([...pixelsOf([9, 1, 2, 3, 4, 5, 6], 1, { ...form, channels: 3, isPlanar: false }, 0, 255)]).toEqual([1, 2, 3, 255, 4, 5, 6, 255]);
@@ -160,7 +160,7 @@ describe("leaves", () => {
     ]);
   });
 
-  test("many numbers are lines over the steps, or over the elements; few are read", () => {
+  test("plots many numbers as lines over steps or elements, and lists few numbers as text", () => {
     const leaf = { path: "x", dtype: "f32" };
     const data = Float32Array.from({ length: 40 }, (_, i) => i);
     expect(linesOf({ ...leaf, shape: [2], steps: 20, data })).toMatchObject({ over: "steps", series: ["[0]", "[1]"], ys: [{ 1: 2 }, { 1: 3 }] });
@@ -174,7 +174,7 @@ describe("leaves", () => {
   });
 });
 
-test("numbers as people read them", () => {
+test("formats numbers, bytes and counts for people", () => {
   expect([0, 12345, -3, 0.12345678, 1e9 + 0.5, 1e-7, Number.NaN, Number.POSITIVE_INFINITY].map(numberText)).toEqual([
     "0",
     "12,345",

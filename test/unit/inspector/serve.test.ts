@@ -17,7 +17,7 @@ function made() {
 const asked = (source: Source, question: never) => new Promise<unknown>((resolve, reject) => source.ask(question, resolve as never, reject));
 const about = (source: Source) => asked(source, { kind: "about" } as never) as Promise<About>;
 
-test("a source across a port answers as one in this thread, and other messages go by", async () => {
+test("a source across a port answers like a local source, and ignores other messages", async () => {
   const { port1, port2 } = new MessageChannel();
   const replay = made();
   const told: string[] = [];
@@ -45,7 +45,7 @@ test("a source across a port answers as one in this thread, and other messages g
   port1.close();
 });
 
-test("another version at the other end is refused by name", async () => {
+test("a question of another protocol version is rejected with an error that names the version", async () => {
   const { port1, port2 } = new MessageChannel();
   const inspected = serveInspector(made(), port2);
   const answer = new Promise<unknown>((resolve) => port1.addEventListener("message", ({ data }) => data.reprise === "answer" && resolve(data)));
@@ -56,7 +56,7 @@ test("another version at the other end is refused by name", async () => {
   port1.close();
 });
 
-test("a program is paused, does one step, and goes on, as the other end says", async () => {
+test("the other end pauses a program, lets it take one step, and resumes it", async () => {
   const { port1, port2 } = new MessageChannel();
   const inspected = serveInspector(made(), port2);
   const source = portSource(
@@ -95,7 +95,7 @@ test("a program is paused, does one step, and goes on, as the other end says", a
   port1.close();
 });
 
-test("a turn ends with its signal", async () => {
+test("a turn ends when its signal aborts", async () => {
   const turns = new Pausable();
   expect(turns.turn()).toBe(undefined);
   turns.pause();
@@ -116,7 +116,7 @@ test("a turn ends with its signal", async () => {
   expect(turns.turn()).toBe(undefined);
 });
 
-test("wrong arguments are named", () => {
+test("serveInspector rejects wrong arguments by name", () => {
   const { port1 } = new MessageChannel();
   expectError(
     errorOf(() => serveInspector({} as never, port1)),

@@ -21,7 +21,7 @@ function filled(steps: number, options: object = {}) {
   return { replay, writer, append, table: replay.tables.t };
 }
 
-test("of few items all are told, as explain tells them", () => {
+test("a survey of few items contains all of them, with the values of explain", () => {
   const { replay, table } = filled(300, { sampler: prioritized(0.5) });
   const { info } = table.sample(200);
   table.updatePriorities(
@@ -36,7 +36,7 @@ test("of few items all are told, as explain tells them", () => {
   });
 });
 
-test("of many items each is as likely to be told", () => {
+test("a survey of many items samples each with equal probability", () => {
   const { replay, table } = filled(2000);
   const surveyor = new InspectorServer(replay);
   const counts = new Map<number, number>();
@@ -56,7 +56,7 @@ describe("ages", () => {
     ["a full table, where each item takes the place of the oldest", 2500, {}],
     ["one that is not full", 900, {}],
     ["one whose oldest items leave for their steps", 2500, { maxSteps: 300 }],
-  ])("in %s: how many items came after", (_, steps, options) => {
+  ])("in %s: the number of later items", (_, steps, options) => {
     const { replay, append } = filled(0, options);
     const surveyor = new InspectorServer(replay);
     let checked = 0;
@@ -74,7 +74,7 @@ describe("ages", () => {
     expect(checked).toBeGreaterThan(100);
   });
 
-  test("are not told where many items left out of turn: by deletions, or by their draws", () => {
+  test("are NaN if many items left out of turn, by deletion or by draws", () => {
     const { replay, append, table } = filled(1000);
     table.delete(Array.from(table.sample(300, { replacement: false }).info.keys));
     append(100);
@@ -82,7 +82,7 @@ describe("ages", () => {
     for (const one of [replay, queue.replay]) expect([...seen(new InspectorServer(one)).ages].every(Number.isNaN)).toBe(true);
   });
 
-  test("of what stands out of turn are not told, and others are off by no more than was deleted", () => {
+  test("are NaN for items out of turn, and otherwise almost exact after deletions", () => {
     const { replay, append, table } = filled(3000);
     table.delete(Array.from(table.sample(5, { replacement: false }).info.keys));
     append(3000);
@@ -101,7 +101,7 @@ describe("ages", () => {
     expect(known).toBeGreaterThan(200);
   });
 
-  test("in episodes, whatever the remover", () => {
+  test("in episodes are known with every remover", () => {
     const { replay, writer, append } = filled(0, { remover: prioritized() });
     for (let episode = 0; episode < 10; episode++) {
       append(5);
@@ -120,7 +120,7 @@ describe("an item", () => {
   for (let i = 0; i < 50; i++) writer.append({ image: new Uint8Array(600).fill(i), wide: new Float32Array(500).fill(i / 2), name: `step ${i}`, flag: [i, -i] });
   const surveyor = new InspectorServer(replay);
 
-  test("has every leaf of every step, as a batch has them", () => {
+  test("contains every leaf of every step, like a batch", () => {
     const { info, steps } = replay.tables.t.sample(1);
     const item = surveyor.answer({ kind: "item", table: "t", key: info.keys[0] as number }) as ItemView;
     expect(item.leaves.map(({ path, dtype, shape, steps }) => [path, dtype, shape, steps])).toEqual([
@@ -141,11 +141,11 @@ describe("an item", () => {
     });
   });
 
-  test("that has gone says so, and has no leaves", () => {
+  test("that is gone has the state gone, and no leaves", () => {
     expect(surveyor.answer({ kind: "item", table: "t", key: 12345678 })).toMatchObject({ state: "gone", leaves: [] });
   });
 
-  test("that waits for the rate limiter says so", () => {
+  test("that waits for the rate limiter has the state waiting", () => {
     const replay = new Replay({ spec: f32(), tables: { t: { maxSize: 9, rateLimiter: sampleToInsertRatio(1, 1, [0, 2]) } } });
     const writer = replay.writer();
     for (let i = 0; i < 6; i++) {
@@ -159,7 +159,7 @@ describe("an item", () => {
     expect(surveyor.answer({ kind: "item", table: "t", key: keys[0] as number })).toMatchObject({ state: "waiting", probability: 0, length: 1 });
   });
 
-  test("a step that is too large for what is reserved is left out, and long items are cut", () => {
+  test("omits a leaf that is too large for the reserved memory", () => {
     const replay = new Replay({ spec: { story: text({ maxBytes: 100_000 }), n: f32() }, tables: { t: { maxSize: 1 } } });
     replay.writer({ items: [{ table: "t", length: 1 }] }).append({ story: "long", n: 1 });
     const surveyor = new InspectorServer(replay);
@@ -173,8 +173,8 @@ describe("an item", () => {
   });
 });
 
-describe("a draw that is not made", () => {
-  test.runIf(whole)("has the probabilities of the table, and takes nothing from it", () => {
+describe("a preview of a draw", () => {
+  test.runIf(whole)("follows the probabilities of the table, and changes nothing in it", () => {
     const { replay, table } = filled(20, { sampler: prioritized(1) });
     const surveyor = new InspectorServer(replay);
     const { keys } = seen(surveyor);
@@ -195,18 +195,18 @@ describe("a draw that is not made", () => {
     expect(table.stats()).toEqual(before);
   });
 
-  test("where items leave with their draws, each one is drawn by itself", () => {
+  test("repeats single draws if items leave when they are drawn", () => {
     const { replay } = filled(10, { maxTimesSampled: 1 });
     const { items, blocked } = new InspectorServer(replay).answer({ kind: "draw", table: "t", n: 25 }) as DrawPreview;
     expect([items.length, blocked]).toEqual([25, undefined]);
   });
 
-  test("does not pass where the rate limiter lets none pass, and says why", () => {
+  test("is empty if the rate limiter blocks it, and contains the reason", () => {
     const { replay } = filled(3, { rateLimiter: minSize(5) });
     expect(new InspectorServer(replay).answer({ kind: "draw", table: "t", n: 4 })).toMatchObject({ items: [], blocked: { by: "minSize", have: 3, need: 5 } });
   });
 
-  test("errors name what is wrong", () => {
+  test("rejects wrong arguments by name", () => {
     const { replay } = filled(3);
     const surveyor = new InspectorServer(replay);
     expectError(
@@ -255,7 +255,7 @@ describe("episodes", () => {
   }
   const known = ({ return: sum, length, end }: Pick<Episode, "return" | "length" | "end">) => `${sum} ${length} ${end}`;
 
-  test("that are watched from the beginning are all told, with their returns, lengths and ends", () => {
+  test("that are watched from the start are all reported, with their returns, lengths and ends", () => {
     for (let seed = 1; seed <= scaled(60); seed++) {
       const found: Episode[] = [];
       let surveyor: InspectorServer | undefined;
@@ -269,7 +269,7 @@ describe("episodes", () => {
     }
   });
 
-  test("of single steps are told, too, once others go on", () => {
+  test("of single steps are also reported, after later episodes have started", () => {
     const found: Episode[] = [];
     let surveyor: InspectorServer | undefined;
     const look = (replay: Replay) => {
@@ -282,7 +282,7 @@ describe("episodes", () => {
     for (const { return: sum, length } of found) expect(all).toContain(`${sum} ${length}`);
   });
 
-  test("of a store that was full before anyone looked: what is told is true", () => {
+  test("of a store that was full before the first survey are reported correctly", () => {
     for (let seed = 1; seed <= scaled(20, 2); seed++) {
       const { replay, ended } = played(new TestRandom(seed), { maxSize: 6000, length: 2, steps: 12_000, look: () => {} });
       const surveyor = new InspectorServer(replay);
@@ -294,7 +294,7 @@ describe("episodes", () => {
     }
   });
 
-  test("a table that keeps no order of age has none, and says so", () => {
+  test("are absent for a table that keeps no order of age, and hasEpisodes is false", () => {
     const { replay } = filled(10, { remover: prioritized() });
     expect(survey(new InspectorServer(replay)).table).toMatchObject({ hasEpisodes: false, episodes: [] });
   });

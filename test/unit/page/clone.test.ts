@@ -42,7 +42,7 @@ function learn(clone: Clone, store: Demonstrations, share: number): number {
   return error;
 }
 
-it.runIf(whole)("learns to dock from 40 demonstrations, the same each time", async () => {
+it.runIf(whole)("learns to dock in unseen games from 40 demonstrations", async () => {
   const store = await demonstrated(40);
   const clone = new Clone(1);
   const unseen = Array.from({ length: 20 }, (_, i) => 1000 + i);
@@ -57,7 +57,7 @@ it.runIf(whole)("learns to dock from 40 demonstrations, the same each time", asy
   clone.dispose();
 });
 
-it("leaves nothing behind when it is let go", async () => {
+it("leaves no memory behind after dispose", async () => {
   const store = await demonstrated(1);
   const cloned = (count: number): number => {
     for (let i = 0; i < count; i++) {

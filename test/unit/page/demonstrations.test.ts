@@ -35,7 +35,7 @@ function play(store: Demonstrations, seed: number, most = 300): Ending {
 const CRASHES = scaled(25, 3);
 const opened = (dir: MemoryDirectory) => Demonstrations.open(dir);
 
-it("gives back what was recorded, step by step, with what was seen last", async () => {
+it("returns recorded episodes step by step, with the final observation", async () => {
   const { demonstrations: store, cut } = await opened(memory());
   expect(cut).toBe(undefined);
   for (const seed of [1, 2, 3]) play(store, seed);
@@ -57,7 +57,7 @@ it("gives back what was recorded, step by step, with what was seen last", async 
   }
 });
 
-it("draws lessons from used episodes alone, each step as often as any other", async () => {
+it("draws lessons only from used episodes, each step with equal probability", async () => {
   const { demonstrations: store } = await opened(memory());
   play(store, 1, 10);
   store.end("stopped");
@@ -81,7 +81,7 @@ it("draws lessons from used episodes alone, each step as often as any other", as
   expect(store.episodes.map(({ used }) => used)).toEqual([true, false]);
 });
 
-it("loses nothing that was acknowledged, wherever a crash comes, and tells of the episode that it cut", async () => {
+it("loses no acknowledged data in a crash, and reports the episode that was cut", async () => {
   const random = seeded(5);
   let [cuts, crashes] = [0, 0];
   for (let dir = memory(), seed = 1; crashes < CRASHES; crashes++) {
@@ -117,7 +117,7 @@ it("loses nothing that was acknowledged, wherever a crash comes, and tells of th
   expect(cuts).toBeGreaterThan(CRASHES / 5);
 });
 
-it.runIf(whole)("takes no episode for which there is no room, and has room again where one is deleted", async () => {
+it.runIf(whole)("rejects an episode when the store is full, and accepts one after a deletion", async () => {
   const { demonstrations: store } = await opened(memory());
   const game = new Game(1);
   const step = { observation: seen(game), action: limited(0, 0), reward: 0 } as const;
@@ -136,7 +136,7 @@ it.runIf(whole)("takes no episode for which there is no room, and has room again
   expect(store.end("stopped")?.id).toBe(CAPACITY / MAX_STEPS + 1);
 });
 
-it("says so where the disk is full, and goes on when there is room again", async () => {
+it("flush rejects while the disk is full, and succeeds when there is space again", async () => {
   let full = false;
   const dir = memory({ fault: ({ kind }) => (full && kind === "write" ? { code: "ENOSPC" } : undefined) });
   const { demonstrations: store } = await opened(dir);
@@ -150,7 +150,7 @@ it("says so where the disk is full, and goes on when there is room again", async
   expect((await opened(dir.crash())).cut?.steps).toBe(6);
 });
 
-it.runIf(whole)("opens what is there while the disk is full, for who looks at it, and saves what waits when there is room again", async () => {
+it.runIf(whole)("opens and reads a store while the disk is full, and saves pending changes later", async () => {
   const first = memory();
   const { demonstrations: before } = await opened(first);
   for (const seed of [1, 2]) play(before, seed);
@@ -178,7 +178,7 @@ it.runIf(whole)("opens what is there while the disk is full, for who looks at it
   ]);
 });
 
-it("leaves nothing of an episode without a step", async () => {
+it("stores no episode without steps", async () => {
   const { demonstrations: store } = await opened(memory());
   store.begin(9);
   expect(store.end("stopped")).toBe(undefined);

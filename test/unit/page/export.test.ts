@@ -54,7 +54,7 @@ async function recorded(): Promise<Demonstrations> {
 }
 
 for (const format of some(["tfds", "lerobot-images"] as const, 1)) {
-  it(`${format} has the used episodes, pixel by pixel`, async () => {
+  it(`${format} contains the used episodes, pixel by pixel`, async () => {
     const store = await recorded();
     const files = new Map<string, Uint8Array>();
     await write(format, store, files, {});
@@ -85,7 +85,7 @@ for (const format of some(["tfds", "lerobot-images"] as const, 1)) {
   });
 }
 
-it("leaves out a cut episode of a single step, of which no action has an outcome", async () => {
+it("omits a cut episode of a single step, because no action in it has an outcome", async () => {
   const dir = memory();
   const { demonstrations: store } = await Demonstrations.open(dir);
   store.begin(1);
@@ -97,7 +97,7 @@ it("leaves out a cut episode of a single step, of which no action has an outcome
   await expect(write("lerobot-images", again, new Map(), {})).rejects.toThrow(expect.objectContaining({ code: "EMPTY" }));
 });
 
-it("minari has a folder for each used episode", async () => {
+it("minari contains a folder for each used episode", async () => {
   const store = await recorded();
   const files = new Map<string, Uint8Array>();
   await write("minari", store, files, {});

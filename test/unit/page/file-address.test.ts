@@ -7,6 +7,6 @@ test.each([
   ["http://127.0.0.1:8000/t/data", "a # of 50 %?.mp4", "http://127.0.0.1:8000/t/data/a%20%23%20of%2050%20%25%3F.mp4"],
   ["https://example.org/", "12:30/ü.mp4", "https://example.org/12%3A30/%C3%BC.mp4"],
   ["https://example.org/data?key=1", "http://other/x", "https://example.org/data/http%3A//other/x?key=1"],
-])("of %s, %s", (folder, path, address) => {
+])("the address of a file: folder %s, path %s", (folder, path, address) => {
   expect(fileAddress(folder, path)).toBe(address);
 });

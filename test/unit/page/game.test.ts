@@ -15,7 +15,7 @@ function played(seed: number, act: (state: Float32Array) => [number, number]) {
   }
 }
 
-it("begins each game apart from rocks, ring and edge", () => {
+it("starts each game at a distance from rocks, ring and edge", () => {
   for (let seed = 0; seed < 500; seed++) {
     const { state } = new Game(seed);
     const at = (i: number) => [state[i] as number, state[i + 1] as number] as const;
@@ -29,7 +29,7 @@ it("begins each game apart from rocks, ring and edge", () => {
   }
 });
 
-it("ends docked, wrecked or late, with the rewards that say so", () => {
+it("ends docked, wrecked or late, with the matching reward", () => {
   const ends = new Map<string, number>();
   for (let seed = 0; seed < 100; seed++) {
     const { end, rewards } = played(seed, pilot);
@@ -43,7 +43,7 @@ it("ends docked, wrecked or late, with the rewards that say so", () => {
   expect(played(3, wreck).end).toBe("wrecked");
 });
 
-it("limits an action to length 1, and once is enough", () => {
+it("limits an action to length 1, and limiting it again changes nothing", () => {
   expect(limited(1, 0)).toEqual([1, 0]);
   expect(limited(0.2, 0.3)).toEqual([Math.fround(0.2), Math.fround(0.3)]);
   const random = seeded(1);
@@ -54,7 +54,7 @@ it("limits an action to length 1, and once is enough", () => {
   }
 });
 
-it("gives the same states and pictures for the same seed and actions, in every runtime", () => {
+it("produces the same states and pictures for the same seed and actions, in every runtime", () => {
   const hash = createHash("sha256");
   const painter = new Painter(CAMERA, 3);
   const pixels = new Uint8Array(CAMERA * CAMERA * 3);
@@ -69,7 +69,7 @@ it("gives the same states and pictures for the same seed and actions, in every r
   expect(hash.digest("hex").slice(0, 16)).toBe("ac723cf56a6fae37");
 });
 
-it("paints the same picture in RGB and RGBA, all of it opaque", () => {
+it("paints the same picture in RGB and in opaque RGBA", () => {
   const [three, four] = [new Uint8Array(32 * 32 * 3), new Uint8ClampedArray(32 * 32 * 4)];
   new Painter(32, 3).paint(three, new Game(2).state, [0, 1]);
   new Painter(32, 4).paint(four, new Game(2).state, [0, 1]);

@@ -4,14 +4,14 @@ import { Curve } from "../../../page/live/curve.ts";
 import { Pace } from "../../../page/live/pace.ts";
 
 describe("Curve", () => {
-  it("has each point as it is, as long as they are few", () => {
+  it("keeps each point unchanged while there are few", () => {
     const curve = new Curve();
     for (let i = 1; i < 1000; i++) curve.add({ step: 3 * i, value: i });
     expect(curve.steps).toEqual(Array.from({ length: 999 }, (_, i) => 3 * (i + 1)));
     expect(curve.values).toEqual(Array.from({ length: 999 }, (_, i) => i + 1));
   });
 
-  it("stays small, and has means of neighbours in their order, however many come", () => {
+  it("stays small, and keeps means of neighbouring points in order", () => {
     const curve = new Curve();
     const values = Array.from({ length: 100_000 }, (_, i) => (i * 7919) % 501);
     for (const [i, value] of values.entries()) curve.add({ step: i + 1, value });
@@ -27,7 +27,7 @@ describe("Curve", () => {
 });
 
 describe("Pace", () => {
-  it("gives as many steps as a second has, whenever it is asked", () => {
+  it("allows the set number of steps per second", () => {
     const pace = new Pace();
     pace.set(50, 0);
     let taken = 0;
@@ -40,7 +40,7 @@ describe("Pace", () => {
     expect(taken).toBeLessThanOrEqual(500);
   });
 
-  it("says when the next step is due, and does not make up for long waits", () => {
+  it("returns the wait until the next step, and does not make up for long waits", () => {
     const pace = new Pace();
     expect(pace.wait).toBe(Infinity);
     pace.set(50, 1000);
@@ -53,7 +53,7 @@ describe("Pace", () => {
     expect(pace.due(61_000)).toBe(0);
   });
 
-  it("has no end at full speed", () => {
+  it("has no limit at full speed", () => {
     const pace = new Pace();
     pace.set(Infinity, 0);
     pace.took(1000);

@@ -24,7 +24,7 @@ describe("bins", () => {
   const exact = fc.integer({ min: -(2 ** 20), max: 2 ** 20 }).map((n) => n / 64);
   const clustered = fc.tuple(fc.integer({ min: -1000, max: 1000 }), fc.array(exact, { maxLength: 300 })).map(([at, all]) => all.map((x) => x / 64 + at));
 
-  it.each([false, true])("have every value once, in the bin of its bounds (whole: %s)", (whole) => {
+  it.each([false, true])("count every value once, in the bin of its bounds (whole: %s)", (whole) => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.array(exact, { maxLength: 300 }), clustered), { minLength: 1, maxLength: 4 }), (groups) => {
         // Adding 0 converts -0 to 0, because Math.round returns -0 for small negative numbers.
@@ -38,7 +38,7 @@ describe("bins", () => {
     );
   });
 
-  it("have mean and deviation as a second pass has them", () => {
+  it("have the mean and deviation of a second pass over the values", () => {
     const values = Array.from({ length: 5000 }, (_, i) => Math.sin(i) * 10 + 3);
     const { mean, std } = counted(values, false);
     const wanted = values.reduce((sum, x) => sum + x, 0) / values.length;
@@ -46,17 +46,17 @@ describe("bins", () => {
     expect(std).toBeCloseTo(Math.sqrt(values.reduce((sum, x) => sum + (x - wanted) ** 2, 0) / (values.length - 1)), 10);
   });
 
-  it("have a bin for each of few whole numbers", () => {
+  it("have a bin for each of a few whole numbers", () => {
     const { low, width, counts } = counted([3, 5, 5, 9], true);
     expect({ low, width, counts: Array.from(counts) }).toEqual({ low: 3, width: 1, counts: [1, 0, 2, 0, 0, 0, 1] });
   });
 
-  it("count what is not finite apart", () => {
+  it("count non-finite values separately", () => {
     const { count, nonFinite, min, max } = counted([1, Number.NaN, Number.POSITIVE_INFINITY, 2], false);
     expect({ count, nonFinite, min, max }).toEqual({ count: 2, nonFinite: 2, min: 1, max: 2 });
   });
 
-  it("take any numbers at all", () => {
+  it("accept all numbers", () => {
     fc.assert(
       fc.property(fc.array(fc.double(), { maxLength: 600 }), (values) => {
         const finite = values.filter((value) => Number.isFinite(value));
@@ -68,7 +68,7 @@ describe("bins", () => {
     );
   });
 
-  it("say nothing where there is nothing", () => {
+  it("report NaN statistics and no bins without values", () => {
     const { count, min, mean, std, counts } = counted([], false);
     expect({ count, min, mean, std, bins: counts.length }).toEqual({ count: 0, min: Number.NaN, mean: Number.NaN, std: Number.NaN, bins: 0 });
   });

@@ -10,29 +10,29 @@ import { RldsError } from "../../../src/datasets/rlds/index.ts";
 const files = (...paths: string[]) => paths.map((path) => ({ path, file: new Blob([path]) }));
 const pathsOf = (given: ReturnType<typeof givenFiles>) => (given?.kind === "files" ? [given.name, ...given.files.map(({ path }) => path)] : undefined);
 
-describe("what is given", () => {
-  it("is a file, a folder without its own name, or loose files", () => {
+describe("inputs", () => {
+  it("are a file, the contents of a folder, or loose files", () => {
     expect(pathsOf(givenFiles(files("a.parquet")))).toEqual(["a.parquet", "a.parquet"]);
     expect(pathsOf(givenFiles(files("top/a.parquet", "top/b/c.parquet")))).toEqual(["top", "a.parquet", "b/c.parquet"]);
     expect(pathsOf(givenFiles(files("a.parquet", "b.parquet")))).toEqual(["files", "a.parquet", "b.parquet"]);
     expect(pathsOf(givenFiles(files("top/only.parquet")))).toEqual(["top", "only.parquet"]);
   });
 
-  it("is LeRobot's own folder, however deep it lies", () => {
+  it("start at the LeRobot folder, at any depth", () => {
     expect(pathsOf(givenFiles(files("home/user/data/x.parquet", "home/user/meta/info.json")))).toEqual(["user", "data/x.parquet", "meta/info.json"]);
   });
 
-  it("leaves out what systems put beside it", () => {
+  it("omit hidden files and folders", () => {
     expect(pathsOf(givenFiles(files("top/.DS_Store", "top/a.npz", "top/.git/config")))).toEqual(["top", "a.npz"]);
     expect(givenFiles(files(".DS_Store"))).toBeUndefined();
   });
 
-  it("is an address of the web, and nothing else", () => {
+  it("accept web addresses, and reject other URLs", () => {
     expect(givenUrl(" /TOKEN/data/ ", "http://127.0.0.1:81")).toEqual({ kind: "url", url: "http://127.0.0.1:81/TOKEN/data/" });
     for (const bad of ["", "javascript:alert(1)", "file:///etc/passwd", "data:text/html,x"]) expect(() => givenUrl(bad, "http://h")).toThrow(TypeError);
   });
 
-  it("is a list only of the form that serve-page has", () => {
+  it("accept a list of files only in the form that serve-page returns", () => {
     expect(listedFiles([{ path: "a", size: 1, more: 2 }])).toEqual([{ path: "a", size: 1 }]);
     for (const bad of [null, {}, [{ path: 1, size: 1 }], [{ path: "a", size: -1 }], [{ path: "a" }]]) expect(listedFiles(bad)).toBeUndefined();
   });
@@ -47,17 +47,17 @@ describe("the token of serve-page", () => {
     [`/${token}/data/a%20b.parquet ends too early`, "data/a%20b.parquet ends too early"],
     [`an address must begin with https://, got "#look?from=%2F${token}%2Fdata%2F"`, 'an address must begin with https://, got "#look?from=data%2F"'],
     [`two: http://127.0.0.1:1/${token}/data/a and http://127.0.0.1:1/${token}/data`, "two: data/a and data"],
-  ])("is not in %s", (text, shown) => {
+  ])("is removed from %s", (text, shown) => {
     expect(withoutToken(text)).toBe(shown);
     expect(withoutToken(text)).not.toContain(token);
   });
 
-  it("is taken for none where it is none", () => {
+  it("is not found in texts that do not contain it", () => {
     for (const text of ["https://example.org/datasets/data/x.parquet", "/short/data/x", `/${token}x/data/y`, `/${token}/database`, "no address"])
       expect(withoutToken(text)).toBe(text);
   });
 
-  it("is in no field of an error that comes from the worker", async () => {
+  it("is in no field of an error from the worker", async () => {
     const { port1, port2 } = new MessageChannel();
     const address = `http://127.0.0.1:8000/${token}/data/x.parquet`;
     serve(port1 as unknown as Port, {
@@ -97,7 +97,7 @@ describe("calls", () => {
     }
   }
 
-  it("have answers of their own, news, and errors with their places", () =>
+  it("return their own answers and news, and reject with the place of an error", () =>
     connected(async (caller) => {
       const news: number[] = [];
       const all = await Promise.all([
@@ -113,7 +113,7 @@ describe("calls", () => {
       await expect(caller.call("toString", 0)).rejects.toThrow("no command toString");
     }));
 
-  it("can be called off, and the others go on", () =>
+  it("can be aborted, and other calls continue", () =>
     connected(async (caller) => {
       const stop = new AbortController();
       const counting = caller.call("count", 100_000, { signal: stop.signal });
@@ -122,7 +122,7 @@ describe("calls", () => {
       expect(await caller.call("double", 1)).toBe(2);
     }));
 
-  it("fail where nobody is left to answer", () =>
+  it("reject if nobody is left to answer", () =>
     connected(async (caller) => {
       const waiting = caller.call("count", 100_000);
       caller.fail(new Error("gone"));
@@ -131,7 +131,7 @@ describe("calls", () => {
 });
 
 describe("stoppable", () => {
-  it("ends while a value is on its way, and closes its source", async () => {
+  it("ends while a value is pending, and closes its source later", async () => {
     let closed = false;
     async function* slow() {
       try {

@@ -20,7 +20,7 @@ async function episodesOf(path: string): Promise<{ readonly columns: LeafColumn[
 }
 
 describe("leaves", () => {
-  it("come in RLDS's order, with the columns that are theirs", async () => {
+  it("come in RLDS order, each with its own column", async () => {
     const [first] = await episodesOf("tfds/cartpole_pixels");
     const { columns, episode } = first as NonNullable<typeof first>;
     expect(columns.map(({ path }) => path)).toEqual([
@@ -31,7 +31,7 @@ describe("leaves", () => {
     expect(leafForms(episode.steps.spec).map(({ path }) => path)).toEqual(columns.map(({ path }) => path));
   });
 
-  it("are images by dtype and shape alone", () => {
+  it("are classified as images by dtype and shape", () => {
     expect(filmForm(leaf("u8", 48, 64, 3))).toEqual({ height: 48, width: 64, channels: 3, planar: false });
     expect(filmForm(leaf("f32", 3, 48, 64))).toEqual({ height: 48, width: 64, channels: 3, planar: true });
     expect(filmForm(leaf("u8", 84, 84))).toEqual({ height: 84, width: 84, channels: 1, planar: false });
@@ -45,7 +45,7 @@ describe("leaves", () => {
     ]);
   });
 
-  it("fill pixels whichever way they lie", () => {
+  it("fill pixels from interleaved and planar data", () => {
     const into = new Uint8ClampedArray(4 * 2);
     fillPixels({ width: 2, height: 1, channels: 3, planar: false }, Uint8Array.of(9, 9, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6), 1, into);
     expect(Array.from(into)).toEqual([1, 2, 3, 255, 4, 5, 6, 255]);
@@ -55,7 +55,7 @@ describe("leaves", () => {
     expect(Array.from(into)).toEqual([7, 7, 7, 255, 200, 200, 200, 255]);
   });
 
-  it("are a video where a path stands beside a time", () => {
+  it("are a video if a path and a timestamp share a parent", () => {
     const column = (path: string, dtype: string, data: unknown) => ({ path, dtype, shape: [], size: 1, data }) as LeafColumn;
     const columns = [
       column("observation/top/path", "string", ["a.mp4"]),
@@ -67,7 +67,7 @@ describe("leaves", () => {
 });
 
 describe("summaries", () => {
-  it("have lengths and returns as statistics have them", async () => {
+  it("have the same lengths and returns as statistics", async () => {
     const { statistics } = await import("../../../src/datasets/rlds/index.ts");
     const summariesOf = async (path: string) => {
       const reader = await openRlds(`${root}/test/data/${path}`);
@@ -87,14 +87,14 @@ describe("summaries", () => {
     for (const { sketch } of summaries) expect([sketch.length, Math.min(...sketch), Math.max(...sketch)]).toEqual([SKETCH, 0, 254]);
   });
 
-  it("have NaN where there is no reward of one number, and an empty sketch without actions", () => {
+  it("have a NaN return without a reward, and an empty sketch without actions", () => {
     const { sum, sketch, ending } = summaryOf(0, 3, [], 0, true);
     expect([sum, ending, new Set(sketch)]).toEqual([Number.NaN, "open", new Set([255])]);
   });
 });
 
 describe("distributions", () => {
-  it.each(["tfds/cartpole", "wild/lerobot_sparse"])("count as statistics do: no action, reward or discount of a final observation: %s", async (path) => {
+  it.each(["tfds/cartpole", "wild/lerobot_sparse"])("equal those of statistics, without action, reward or discount of a final observation: %s", async (path) => {
     const { statistics } = await import("../../../src/datasets/rlds/index.ts");
     const reader = await openRlds(`${root}/test/data/${path}`);
     const { leaves } = await statistics(reader);
@@ -108,7 +108,7 @@ describe("distributions", () => {
     }
   });
 
-  it("count a part of large values, and texts by how often they come", async () => {
+  it("count a part of large values, and texts by frequency", async () => {
     const all = new Distributions();
     for (const { columns, episode } of await episodesOf("tfds/cartpole_pixels")) all.add(columns, episode.steps.length, true);
     const image = all.all.find(({ path }) => path === "observation/image");
@@ -121,7 +121,7 @@ describe("distributions", () => {
 });
 
 describe("findings", () => {
-  it("have every fault with its own episode, whatever order they are read in", async () => {
+  it("assign every fault to its own episode, in any order of reading", async () => {
     const step = (x: number, more: object = {}) => ({
       observation: [x],
       action: 0,

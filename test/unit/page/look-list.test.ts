@@ -10,7 +10,7 @@ function summary(index: number, more: Partial<EpisodeSummary> = {}): EpisodeSumm
 }
 
 describe("episode table", () => {
-  it("has what was added, and knows what was not read", () => {
+  it("returns added episodes, and NaN for values that were not read", () => {
     const table = new EpisodeTable();
     table.expect(3, [5, 6, 7]);
     table.add(summary(1, { length: 6, sum: 2.5, ending: "terminated", faults: 2 }));
@@ -22,7 +22,7 @@ describe("episode table", () => {
     expect(Array.from(table.values("length"))).toEqual([6, 210]);
   });
 
-  it("keeps flags while it grows, and counts them", () => {
+  it("keeps and counts flags while it grows", () => {
     const table = new EpisodeTable();
     table.add(summary(0));
     table.flag(0, true);
@@ -36,7 +36,7 @@ describe("episode table", () => {
     expect([table.flagged, table.flaggedOnes]).toEqual([1, [300]]);
   });
 
-  it("orders as a plain sort does, what is not known last", () => {
+  it("orders like a plain sort, with unknown values last", () => {
     const value = fc.record({ sum: fc.oneof(fc.integer({ min: -5, max: 5 }), fc.constant(Number.NaN)), length: fc.nat(5), flagged: fc.boolean() });
     fc.assert(
       fc.property(fc.array(fc.option(value), { maxLength: 80 }), fc.boolean(), fc.constantFrom("length", "return"), (all, descending, by) => {
@@ -67,7 +67,7 @@ describe("list window", () => {
     at: fc.double({ min: 0, max: 1, noNaN: true }),
   });
 
-  it("covers what is in sight, with few rows, from the first to the last", () => {
+  it("covers the visible area with few rows, from the first to the last", () => {
     fc.assert(
       fc.property(view, ({ at, ...of }) => {
         const height = Math.min(of.rows * of.rowHeight, MAX_HEIGHT);
@@ -85,7 +85,7 @@ describe("list window", () => {
     );
   });
 
-  it("scrolls to any row, and not where it is in sight", () => {
+  it("scrolls to any row, and does not scroll to a visible one", () => {
     fc.assert(
       fc.property(view, fc.double({ min: 0, max: 1, noNaN: true }), ({ at, ...of }, share) => {
         const height = Math.min(of.rows * of.rowHeight, MAX_HEIGHT);
@@ -103,7 +103,7 @@ describe("list window", () => {
   });
 });
 
-it("the first rows of a list higher than any page stand where they were scrolled to", () => {
+it("the first rows of a list above the height limit stay where they were scrolled to", () => {
   const of = { rows: 3_000_000, rowHeight: 34, viewHeight: 68 };
   for (let row = 0; row < 20; row++) {
     const scrollTop = scrollTo(row, { ...of, scrollTop: 0 });
@@ -114,7 +114,7 @@ it("the first rows of a list higher than any page stand where they were scrolled
 });
 
 describe("spread order", () => {
-  it("has each number once, the first ones far apart", () => {
+  it("contains each number once, with the first ones far apart", () => {
     for (const count of [1, 2, 3, 7, 8, 100, 1000]) {
       const order = [...spreadOrder(count)];
       expect([...order].sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, i) => i));

@@ -16,8 +16,8 @@ const one = (more: Partial<Transition> = {}): Transition => ({
 });
 const column = (data: object, ...shape: number[]) => ({ data, shape });
 
-describe("a list", () => {
-  test("n-step returns, discounts and ends", () => {
+describe("batchExperiences of a list", () => {
+  test("computes n-step returns, discounts and ends", () => {
     const made = batchExperiences([[one({ reward: 1 }), one({ reward: 2 }), one({ reward: 3, nextState: 9 })], [one({ reward: 4, isStateTerminal: true })]], {
       gamma: 0.5,
     });
@@ -46,7 +46,7 @@ describe("a list", () => {
     ["frames", [[Uint8Array.of(1), Uint8Array.of(2)]], column(Uint8Array.of(1, 2), 1, 2, 1)],
     ["nested", [{ a: 1, b: [true] }], { a: column(BigInt64Array.of(1n), 1), b: column(Uint8Array.of(1), 1, 1) }],
     ["words", ["x", "y"], ["x", "y"]],
-  ])("states that are %s", (_, states, expected) => {
+  ])("converts states that are %s", (_, states, expected) => {
     const made = batchExperiences(
       states.map((state) => [one({ state, nextState: state })]),
       { gamma: 1 },
@@ -54,7 +54,7 @@ describe("a list", () => {
     expect([made.state, made.nextState]).toEqual([expected, expected]);
   });
 
-  test("actions with fractions are f32; next actions only where all have one", () => {
+  test("returns fractional actions as f32, and next actions only if all items have one", () => {
     const lists = [[one({ action: 0.5, nextAction: 1 })], [one({ action: 1, nextAction: 2 })]];
     expect(batchExperiences(lists, { gamma: 1 })).toMatchObject({
       action: column(Float32Array.of(0.5, 1), 2),
@@ -71,18 +71,18 @@ describe("a list", () => {
     ["what is no sample", () => batchExperiences({} as never, { gamma: 1 }), TypeError, /a batch from sample/],
     ["no gamma", () => batchExperiences([[one()]], {} as never), TypeError, /gamma/],
     ["a phi that is none", () => batchExperiences([[one()]], { gamma: 1, phi: 3 as never }), TypeError, /phi must be a function/],
-  ])("refuses %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
+  ])("rejects %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
 });
 
 /** Returns a column's numbers, whatever its array type. */
 const numbers = ({ data }: Column) => Array.from(data as Float64Array, Number);
 
-describe("a batch", () => {
+describe("batchExperiences of a batch", () => {
   test.each([
     [undefined, 1],
     [undefined, 3],
     [(state: { place: Float32Array }) => Float32Array.from(state.place, (x) => x / 2), 3],
-  ] as const)("is the same as the list of the same draw (phi %s, %s steps)", (phi, numSteps) => {
+  ] as const)("equals the list of the same draw (phi %s, %s steps)", (phi, numSteps) => {
     const random = new TestRandom(5);
     const buffers = [1, 2].map(() => new PrioritizedReplayBuffer({ numSteps, seed: 7 }));
     for (let i = 0; i < 60; i++) {
@@ -102,7 +102,7 @@ describe("a batch", () => {
     expect(batch).toEqual(list);
   });
 
-  test("next states that are not there are zeros, or what phi makes of null", () => {
+  test("fills missing next states with zeros, or with the result of phi for null", () => {
     const buffer = new ReplayBuffer();
     buffer.append({ state: [1, 2], action: 0, reward: 1, isStateTerminal: true });
     const batch = buffer.sample(1);
@@ -110,7 +110,7 @@ describe("a batch", () => {
     expect(numbers(batchExperiences(batch, { gamma: 1, phi: (state: unknown) => (state === null ? [7, 7] : [1, 1]) }).nextState)).toEqual([7, 7]);
   });
 
-  test("columns of a spec keep their dtype, and are handed on", () => {
+  test("keeps the dtype of spec columns, and returns the column itself", () => {
     const buffer = new ReplayBuffer({ spec: { state: f64(1), action: i32() } });
     buffer.append({ state: [1], action: 2, reward: 1, nextState: [2] });
     const batch = buffer.sample(1);

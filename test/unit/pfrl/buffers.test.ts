@@ -20,7 +20,7 @@ const fill = <B extends { append(transition: ReturnType<typeof step>): void }>(b
 };
 
 describe("arguments", () => {
-  test("in their places, by name, or both", () => {
+  test("are accepted by position, by name, or both", () => {
     const made = [
       new ReplayBuffer(5, 2),
       new ReplayBuffer(5, { numSteps: 2 }),
@@ -57,9 +57,9 @@ describe("arguments", () => {
       RangeError,
       /capacity must be small enough for maxBytes \(\d+\), got .*At \d+ bytes per step/,
     ],
-  ])("refuse %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
+  ])("are rejected: %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
 
-  test("what was never public names the alternative", () => {
+  test("that were never public in PFRL are rejected with an alternative", () => {
     for (const options of [{ distributed: true }, { group: {} }])
       expectError(
         errorOf(() => new PersistentReplayBuffer(memory(), 5, options as never)),
@@ -69,7 +69,7 @@ describe("arguments", () => {
       );
   });
 
-  test("a capacity that cannot fit is refused at the first step, with the figures; without one memory is the limit, and a refused step changes nothing", () => {
+  test("a capacity that cannot fit throws at the first step, and a rejected step changes nothing", () => {
     const bounded = new ReplayBuffer(1_000_000, { maxBytes: 1 << 22 });
     expectError(
       errorOf(() => bounded.append(step(0))),
@@ -89,8 +89,8 @@ describe("arguments", () => {
   });
 });
 
-describe("capacity 1", () => {
-  test("keeps the newest item, or episode", () => {
+describe("small capacities", () => {
+  test("capacity 1 keeps the newest item, or episode", () => {
     expect([...fill(new ReplayBuffer(1, 3), 5).items()].map((item) => item.map(({ action }) => action))).toEqual([[4]]);
     const per = fill(new PrioritizedReplayBuffer(1), 5);
     expect(per.sample(1).action.data[0]).toBe(4);
@@ -100,7 +100,7 @@ describe("capacity 1", () => {
     expect([pere.length, pere.nEpisodes]).toEqual([1, 0]);
   });
 
-  test("of nothing: a uniform buffer keeps nothing, a prioritized one refuses", () => {
+  test("with capacity 0 a uniform buffer keeps nothing, and a prioritized one rejects steps", () => {
     expect(fill(new ReplayBuffer(0), 3).length).toBe(0);
     expect([fill(new EpisodicReplayBuffer(0), 3).length, fill(new PrioritizedEpisodicReplayBuffer(0), 3).length]).toEqual([0, 0]);
     const buffer = new PrioritizedReplayBuffer(0);
@@ -113,7 +113,7 @@ describe("capacity 1", () => {
 });
 
 describe("samples", () => {
-  test("a batch: the first state, the last next state, all rewards", () => {
+  test("a batch contains the first state, the last next state, and all rewards", () => {
     const buffer = fill(new ReplayBuffer({ numSteps: 3, seed: 3 }), 4);
     const { state, action, reward, nextState, isStateTerminal, lengths, hasNextState, hasNextAction } = buffer.sample(4);
     const at = (a: number) => [...(action.data as Float64Array)].indexOf(a);
@@ -137,7 +137,7 @@ describe("samples", () => {
     ]);
   });
 
-  test("into: the same arrays, filled again; another buffer's batch, or another n, is refused", () => {
+  test("into refills the same arrays, and rejects another buffer's batch or another n", () => {
     const buffer = fill(new ReplayBuffer(20), 20);
     const into = buffer.sample(8);
     const { data } = into.action;
@@ -171,7 +171,7 @@ describe("samples", () => {
     );
   });
 
-  test("a batch without into is its own, whatever is sampled later, and may become an into", () => {
+  test("a batch without into stays unchanged by later samples, and may be used as into", () => {
     const spec = { state: { at: f32(2), word: object() }, action: i32(), extras: { logp: f32(), note: object() } } as const;
     const buffer = new PrioritizedReplayBuffer({ capacity: 20, spec, waitPriorityAfterSampling: false });
     const append = (i: number) => {
@@ -202,7 +202,7 @@ describe("samples", () => {
     }
   });
 
-  test("a batch of episodes is refused as into", () => {
+  test("into rejects a batch of episodes", () => {
     const buffer = fill(new EpisodicReplayBuffer(), 8, 1);
     const into = buffer.sampleEpisodes(4);
     expectError(
@@ -212,7 +212,7 @@ describe("samples", () => {
     );
   });
 
-  test("too many, none, and of nothing", () => {
+  test("sample and sampleEpisodes reject too large or invalid n, and samples of an empty buffer", () => {
     const buffer = new ReplayBuffer();
     expectError(
       errorOf(() => buffer.sample(1)),
@@ -251,7 +251,7 @@ describe("samples", () => {
     );
   });
 
-  test("the same seed and the same calls, the same transitions; another seed, others", () => {
+  test("the same seed and calls draw the same transitions, and another seed draws others", () => {
     const drawn = (seed: number) => {
       const buffer = fill(new PrioritizedReplayBuffer({ seed }), 50);
       return Array.from({ length: 5 }, () => {
@@ -264,7 +264,7 @@ describe("samples", () => {
     expect(drawn(1)).not.toEqual(drawn(2));
   });
 
-  test("episodes as a batch: as long as the longest, zeros behind the others", () => {
+  test("a batch of episodes is as long as the longest, with zeros after shorter ones", () => {
     const buffer = new EpisodicReplayBuffer({ seed: 1 });
     for (const [from, n] of [
       [0, 3],
@@ -282,7 +282,7 @@ describe("samples", () => {
     expect(buffer.sampleEpisodes(1, 0, LIST)).toEqual([[]]);
   });
 
-  test("an episode that is longer than its first window", () => {
+  test("an episode may be longer than its first window", () => {
     const buffer = fill(new EpisodicReplayBuffer(), 5000);
     expect([buffer.length, buffer.nEpisodes]).toEqual([5000, 1]);
     expect(buffer.sampleEpisodes(1, LIST)[0]?.map(({ action }) => action)).toEqual(Array.from({ length: 5000 }, (_, i) => i));
@@ -294,7 +294,7 @@ describe("samples", () => {
 });
 
 describe("sample and update", () => {
-  test("alternate where PFRL's do", () => {
+  test("must alternate, as in PFRL", () => {
     const buffer = fill(new PrioritizedReplayBuffer(), 4);
     expectError(
       errorOf(() => buffer.updateErrors([1])),
@@ -332,7 +332,7 @@ describe("sample and update", () => {
     );
   });
 
-  test("need not where waitPriorityAfterSampling is false", () => {
+  test("need not alternate if waitPriorityAfterSampling is false", () => {
     const buffer = fill(new PrioritizedReplayBuffer({ waitPriorityAfterSampling: false }), 4);
     buffer.sample(2);
     buffer.sample(3);
@@ -343,7 +343,7 @@ describe("sample and update", () => {
     );
   });
 
-  test("by key: late, repeated, in part, and of what has left", () => {
+  test("updateErrors by key accepts late, repeated and partial updates, and skips evicted items", () => {
     const buffer = fill(new PrioritizedReplayBuffer(4, { alpha: 1, eps: 0, errorMax: null, seed: 2 }), 4);
     const { keys } = buffer.sample(2);
     const [a = 0, b = 0] = keys;
@@ -371,7 +371,7 @@ describe("sample and update", () => {
     );
   });
 
-  test("a priority that none can have is refused, and nothing changed", () => {
+  test("updateErrors rejects errors that yield an invalid priority, and changes nothing", () => {
     const buffer = fill(new PrioritizedReplayBuffer({ eps: 0, errorMin: null, errorMax: null, alpha: 0.5 }), 3);
     buffer.sample(2);
     const before = buffer.priorities();
@@ -390,7 +390,7 @@ describe("sample and update", () => {
     expect(buffer.updateErrors([1, 4])).toBe(2);
   });
 
-  test("whatever sample refuses, the next draw is the same", () => {
+  test("a rejected sample does not change the next draw", () => {
     const make = () =>
       fill(
         new PrioritizedEpisodicReplayBuffer({ seed: 9, defaultPriorityFunc: ([first]) => (first?.reward ?? 0) % 2 }),
@@ -421,7 +421,7 @@ describe("sample and update", () => {
     );
   });
 
-  test("a priority function that fails, or gives no priority, changes nothing", () => {
+  test("a priority function that throws or returns an invalid priority changes nothing", () => {
     let priority: unknown = Number.NaN;
     const buffer = new PrioritizedEpisodicReplayBuffer({
       defaultPriorityFunc: (episode) => {
@@ -440,7 +440,7 @@ describe("sample and update", () => {
     expect([buffer.nEpisodes, ...buffer.priorities().priorities]).toEqual([1, 2]);
   });
 
-  test("samples without weights leave beta as it is", () => {
+  test("samples without weights do not change beta", () => {
     const buffer = fill(new PrioritizedEpisodicReplayBuffer({ returnSampleWeights: false }), 4, 2);
     const batch = buffer.sampleEpisodes(1);
     expect([batch.weights, buffer.beta, buffer.waiting]).toEqual([undefined, 0.4, true]);

@@ -15,13 +15,13 @@ import { whole } from "../../support/size.ts";
 const step = (state: number, more: object = {}) => ({ state, action: 0, reward: state, nextState: state + 1, ...more });
 const statesOf = (items: Iterable<readonly Transition[]>) => [...items].map((item) => item.map(({ state }) => state));
 
-test("an environment of null has an episode of its own: room is made for it, not for that of 0", () => {
+test("an environment named null has its own episode, and room is made for it", () => {
   const buffer = new EpisodicReplayBuffer();
   for (let i = 0; i < 1500; i++) buffer.append(step(i, { envId: null, isStateTerminal: i === 1499 })); // more steps than the 1,008 entries of the ring
   expect(statesOf(buffer.items()).flat()).toEqual(statesOf(buffer.episodes()).flat());
 });
 
-test("it is its own episode that is weighed", () => {
+test("defaultPriorityFunc receives the whole episode of an environment named null", () => {
   const weighed: number[] = [];
   const defaultPriorityFunc = (episode: readonly Transition[]) => weighed.push(episode.length);
   const buffer = new PrioritizedEpisodicReplayBuffer({ defaultPriorityFunc });
@@ -29,7 +29,7 @@ test("it is its own episode that is weighed", () => {
   expect(weighed).toEqual([3]);
 });
 
-test("a defaultPriorityFunc that appends cannot make an episode longer than the room that was made for it", () => {
+test("a defaultPriorityFunc that appends cannot extend the episode beyond its reserved room", () => {
   let inside = false;
   const defaultPriorityFunc = () => {
     if (!inside) {
@@ -44,7 +44,7 @@ test("a defaultPriorityFunc that appends cannot make an episode longer than the 
   expect([...buffer.items()].map(({ state }) => state)).toEqual(statesOf(buffer.episodes()).flat());
 });
 
-test("episodes() while the buffer goes on: no row that is another's, no trap", () => {
+test("episodes() returns only whole episodes if the buffer changes during iteration", () => {
   const buffer = new EpisodicReplayBuffer(6);
   const live = (from: number) => {
     for (let i = 0; i < 3; i++) buffer.append(step(from + i, { isStateTerminal: i === 2 }));
@@ -62,7 +62,7 @@ test("episodes() while the buffer goes on: no row that is another's, no trap", (
   for (const episode of seen) expect([0, 10, 20, 30].map((from) => [from, from + 1, from + 2])).toContainEqual(episode);
 });
 
-test("items() while the buffer goes on: each item once, in order of age, or an error", () => {
+test("items() returns no newer items if the buffer changes during iteration", () => {
   const buffer = new ReplayBuffer(5);
   for (let i = 0; i < 5; i++) buffer.append(step(i));
   const seen: number[] = [];
@@ -73,7 +73,7 @@ test("items() while the buffer goes on: each item once, in order of age, or an e
   expect(seen.every((state) => state < 100)).toBe(true); // a bug returned 0, 101, 102, 3, 4
 });
 
-test("what a caller goes on to fill is copied, in an object column too: an extra that came later", () => {
+test("values in an object column are copied, so the caller may reuse the array", () => {
   const buffer = new ReplayBuffer();
   const hidden = new Float32Array(1);
   buffer.append(step(0));
@@ -81,14 +81,14 @@ test("what a caller goes on to fill is copied, in an object column too: an extra
   expect([...buffer.items()].slice(1).map(([first]) => first?.hidden)).toEqual([1, 2, 3].map((i) => Float32Array.of(i))); // a bug returned 3, 3, 3
 });
 
-test("what is given out is not what is stored", () => {
+test("changing a sampled object does not change the stored one", () => {
   const buffer = new ReplayBuffer();
   buffer.append({ ...step(0), info: { note: "a" } });
   (buffer.sample(1, { form: "list" })[0]?.[0]?.info as { note: string }).note = "b";
   expect(buffer.sample(1, { form: "list" })[0]?.[0]?.info).toEqual({ note: "a" });
 });
 
-test("a priority that is taken can be drawn, however small", () => {
+test("an accepted priority can be drawn, however small it is", () => {
   const buffer = new PrioritizedReplayBuffer({ alpha: 1, eps: 0, errorMax: null });
   buffer.append(step(0));
   buffer.sample(1);
@@ -96,21 +96,21 @@ test("a priority that is taken can be drawn, however small", () => {
   expect(buffer.sample(1).count).toBe(1); // a bug threw EMPTY: no item has a priority above 0
 });
 
-test("among all items that are asked for, beside larger ones", () => {
+test("an item with a tiny priority is drawn with larger ones if all items are requested", () => {
   const buffer = new PrioritizedReplayBuffer({ alpha: 1, eps: 0, errorMax: null });
   for (let i = 0; i < 2; i++) buffer.append(step(i));
   buffer.updateErrors([1, 1e-305], buffer.priorities().keys);
   expect(buffer.sample(2).count).toBe(2); // a bug threw TOO_FEW
 });
 
-test("weights that are divided by the largest are at most 1, and all are finite", () => {
+test("weights normalized by the maximum are at most 1 and finite", () => {
   const buffer = new PrioritizedReplayBuffer({ alpha: 1, beta0: 1, eps: 0, errorMax: null });
   for (let i = 0; i < 2; i++) buffer.append(step(i));
   buffer.updateErrors([1e200, 1e-200], buffer.priorities().keys);
   expect(Math.max(...buffer.sample(2).weights)).toBeLessThanOrEqual(1); // a bug returned 1.2e308, or Infinity with normalizeByMax: false
 });
 
-test.runIf(whole)("a sample that found no memory changes nothing, the random state included", () => {
+test.runIf(whole)("a sample that runs out of memory changes nothing, including the random state", () => {
   const make = () => {
     const buffer = new EpisodicReplayBuffer({ maxBytes: 2 ** 20, seed: 3 });
     try {
@@ -126,7 +126,7 @@ test.runIf(whole)("a sample that found no memory changes nothing, the random sta
   expect(drawn(one)).toEqual(drawn(other));
 });
 
-test("numSteps is no room that is taken at the first step", () => {
+test("a large numSteps reserves no memory at the first step", () => {
   const buffer = new ReplayBuffer({ numSteps: 50_000, maxBytes: 2 ** 20 });
   buffer.append(step(0)); // a bug threw OUT_OF_MEMORY
   expect(buffer.running().get(0)?.length).toBe(1);
@@ -143,7 +143,7 @@ function full(append: (i: number) => void): number {
   return i;
 }
 
-test("an episode that fills memory can be ended, and leaves with the next ones", () => {
+test("an episode that fills the memory can be ended", () => {
   for (const buffer of [new EpisodicReplayBuffer({ maxBytes: 2 ** 21 }), new PrioritizedEpisodicReplayBuffer({ maxBytes: 2 ** 21 })]) {
     const length = full((i) => buffer.append(wide(i, { envId: i % 3 })));
     expect(length).toBeGreaterThan(100);
@@ -152,14 +152,14 @@ test("an episode that fills memory can be ended, and leaves with the next ones",
   }
 });
 
-test("windows of many steps can be ended when memory is full: room for their items is there", () => {
+test("windows of many steps can be ended when memory is full", () => {
   const buffer = new ReplayBuffer({ numSteps: 3000, maxBytes: 2 ** 21 });
   const length = full((i) => buffer.append(step(i, { envId: i % 5 })));
   for (let envId = 0; envId < 5; envId++) buffer.stopCurrentEpisode(envId);
   expect([buffer.length, buffer.running().size]).toEqual([length, 0]);
 });
 
-test("calls from inside defaultPriorityFunc are OUT_OF_TURN, and the episode goes on", () => {
+test("calls from inside defaultPriorityFunc throw OUT_OF_TURN, and the episode continues", () => {
   const codes: unknown[] = [];
   let calls: (() => unknown)[] = [];
   const defaultPriorityFunc = () => {
@@ -185,7 +185,7 @@ test("calls from inside defaultPriorityFunc are OUT_OF_TURN, and the episode goe
   expect(statesOf(buffer.episodes())).toEqual([[0], [1, 2]]);
 });
 
-test("items() ends where a load took the place of what it read, and single transitions that left are left out", () => {
+test("items() omits transitions that are evicted during iteration", () => {
   const buffer = new PrioritizedEpisodicReplayBuffer(3);
   for (let i = 0; i < 3; i++) buffer.append(step(i, { isStateTerminal: true }));
   const seen: unknown[] = [];
@@ -196,7 +196,7 @@ test("items() ends where a load took the place of what it read, and single trans
   expect(seen).toEqual([0, 2]);
 });
 
-test("objects of every kind are copied, in and out", () => {
+test("objects of every kind are copied when they are stored and when they are returned", () => {
   const buffer = new ReplayBuffer({ spec: { state: f64(), action: f64(), extras: { info: object() } } });
   const extras = { list: ["a", [1]], map: new Map([["k", { n: 1 }]]), set: new Set(["x"]), date: new Date(5), bytes: new Uint8Array(0), nothing: null };
   const info = structuredClone(extras);

@@ -13,7 +13,7 @@ function disk() {
 describe.each(["always", "manual"] as const)("a failed sync (%j)", (durability) => {
   const LAST = /The state of the disk is unknown/;
 
-  test("ends the log: every later call is refused and does nothing, and what is in memory can be drawn and saved", async () => {
+  test("ends the log: later calls throw, and stored items can still be drawn and saved", async () => {
     const { fails, dir } = disk();
     const warned: string[] = [];
     const buffer = new PersistentReplayBuffer(dir, 100, { durability, logger: (message) => warned.push(message) });
@@ -41,7 +41,7 @@ describe.each(["always", "manual"] as const)("a failed sync (%j)", (durability) 
     expect(() => buffer.append(transition(3))).toThrow(expect.objectContaining({ code: "CLOSED" }));
   });
 
-  test("of episodes", async () => {
+  test("ends the log of an episodic buffer, and later calls change nothing", async () => {
     const { fails, dir } = disk();
     const buffer = new PersistentEpisodicReplayBuffer(dir, 100, { durability, logger: null });
     fails.sync = true;

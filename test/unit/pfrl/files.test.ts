@@ -28,7 +28,7 @@ const fill = <B extends { append(transition: ReturnType<typeof step>): void }>(b
 };
 const actions = (buffer: ReplayBuffer | PrioritizedReplayBuffer) => [...buffer.items()].map((item) => item.map(({ action }) => action));
 
-test("a path, and its folder as it was", () => {
+test("save writes only the file at its path, and replaces an existing file", () => {
   const path = join(folder, "buffer.rpr");
   fill(new ReplayBuffer({ numSteps: 2 }), 5).save(path);
   expect(readdirSync(folder)).toEqual(["buffer.rpr"]);
@@ -41,7 +41,7 @@ test("a path, and its folder as it was", () => {
   expect(actions(buffer)).toEqual([[0], [1]]);
 });
 
-test("what is not there, of another family, damaged, or none of ours is refused, and nothing changed", () => {
+test("load rejects missing files, invalid paths and other kinds of buffers, and changes nothing", () => {
   const directory = memory();
   const buffer = fill(new ReplayBuffer(), 3);
   const refuse = (file: object | string, kind: Parameters<typeof expectError>[1], ...says: RegExp[]) => {
@@ -76,7 +76,7 @@ test("what is not there, of another family, damaged, or none of ours is refused,
   expect(buffer.sample(1).state.data[0]).toBe(1);
 });
 
-test("every byte that is altered, and every cut, is noticed", () => {
+test("load rejects a file with any altered byte or any cut", () => {
   const directory = memory();
   fill(new PrioritizedReplayBuffer({ numSteps: 2 }), 4).save({ directory, file: "f" });
   const bytes = directory.files().get("f") as Uint8Array;
@@ -95,7 +95,7 @@ test("every byte that is altered, and every cut, is noticed", () => {
   }
 });
 
-test.runIf(whole)("more items, and longer episodes, than are read at a time", () => {
+test.runIf(whole)("loads more items, and longer episodes, than are read at a time", () => {
   const directory = memory();
   const n = 2500;
   const all = Array.from({ length: n }, (_, i) => i);
@@ -124,7 +124,7 @@ function fileOf(sections: readonly (readonly [kind: number, payload: Uint8Array]
   return { directory: memory({ files: [["f", bytes as Uint8Array]] }), file: "f" };
 }
 
-describe("sections that do not belong together are refused, and nothing changed:", () => {
+describe("load rejects sections that do not belong together, and changes nothing:", () => {
   const spec = { state: object(), action: f64(), reward: f64(), extras: {}, inferred: true };
   const form = (family: string, numSteps: number) => [FORM, encodeTagged({ family, numSteps, spec }, "form")] as const;
   const nothing = new Uint8Array(0);
@@ -148,7 +148,7 @@ describe("sections that do not belong together are refused, and nothing changed:
   });
 });
 
-test("the next draws are those of the buffer that was saved, also where evictions turned its slots", () => {
+test("a loaded buffer continues with the draws of the saved one, even after evictions", () => {
   const directory = memory();
   const original = new PrioritizedReplayBuffer(10, { seed: 3, eps: 0.001 });
   fill(original, 27);
@@ -168,7 +168,7 @@ test("the next draws are those of the buffer that was saved, also where eviction
   }
 });
 
-test("a sample that waits goes with it: its errors hit the same items", () => {
+test("a saved buffer keeps its waiting sample, so errors reach the same items", () => {
   const directory = memory();
   const original = fill(new PrioritizedReplayBuffer(4, { seed: 1 }), 4);
   const keys = original.sample(3).keys.slice();
@@ -192,7 +192,7 @@ test("a sample that waits goes with it: its errors hit the same items", () => {
   });
 });
 
-test("an own capacity rules from the next item on", () => {
+test("the capacity of the loading buffer applies from the next item on", () => {
   const directory = memory();
   fill(new ReplayBuffer(), 50).save({ directory, file: "f" });
   const small = new ReplayBuffer(5);
@@ -212,7 +212,7 @@ test("an own capacity rules from the next item on", () => {
   expect(large.length).toBe(1000);
 });
 
-test("a prioritized buffer takes what a uniform one saved, and the other way round; episodes likewise", () => {
+test("prioritized and uniform buffers load each other's files, also for episodes", () => {
   const directory = memory();
   fill(new ReplayBuffer(), 3).save({ directory, file: "uniform" });
   const prioritized = new PrioritizedReplayBuffer();
@@ -232,7 +232,7 @@ test("a prioritized buffer takes what a uniform one saved, and the other way rou
   ]);
 });
 
-test("of nothing, and into what has something", () => {
+test("an empty buffer can be saved, and loading it empties another buffer", () => {
   const directory = memory();
   new ReplayBuffer().save({ directory, file: "f" });
   for (const buffer of [new ReplayBuffer(), fill(new ReplayBuffer(), 3)]) {
@@ -242,7 +242,7 @@ test("of nothing, and into what has something", () => {
   }
 });
 
-describe("in pieces", () => {
+describe("saveAsync and loadAsync", () => {
   const MANY = scaled(5000, 1200);
   const frames = (n: number) => {
     const buffer = new ReplayBuffer(n);
@@ -250,7 +250,7 @@ describe("in pieces", () => {
     return buffer;
   };
 
-  test("tells how far it is, and gives the same file", async () => {
+  test("report their progress, and write the same file as save", async () => {
     const directory = memory();
     const buffer = frames(MANY);
     const seen: Progress[] = [];
@@ -266,7 +266,7 @@ describe("in pieces", () => {
     expect([loaded.length, read.length > 3, read.at(-1)?.done]).toEqual([MANY, true, read.at(-1)?.of]);
   });
 
-  test.runIf(whole)("can be given up: the file that was there stays, and so does the buffer", async () => {
+  test.runIf(whole)("can be aborted, and leave the existing file and the buffer unchanged", async () => {
     const directory = memory();
     fill(new ReplayBuffer(), 2).save({ directory, file: "f" });
     const before = directory.files().get("f");
@@ -290,7 +290,7 @@ describe("in pieces", () => {
     expect(reader.bytes).toBeLessThan(3 * MANY * 4096 + bytes);
   });
 
-  test("refuses what comes in meanwhile", async () => {
+  test("saveAsync rejects if the buffer changes during the save", async () => {
     const directory = memory();
     const buffer = frames(MANY);
     const saving = buffer.saveAsync({ directory, file: "f" }, { onProgress: () => buffer.append({ state: new Float64Array(500), action: 0, reward: 0 }) });
@@ -299,7 +299,7 @@ describe("in pieces", () => {
   });
 });
 
-test("a disk that is full: the file that was there stays", () => {
+test("a save on a full disk leaves the existing file unchanged", () => {
   const old = memory();
   fill(new ReplayBuffer(), 2).save({ directory: old, file: "f" });
   const directory = memory({ files: old.files(), fault: ({ kind, file }) => (kind === "write" && file.endsWith(".part") ? { code: "ENOSPC" } : undefined) });
@@ -313,7 +313,7 @@ test("a disk that is full: the file that was there stays", () => {
   expect(buffer.length).toBe(2);
 });
 
-test("a save that was cut while its file got its name is taken from where it is whole", () => {
+test("load uses the complete file if a save was cut while it replaced the file", () => {
   const directory = memory();
   fill(new ReplayBuffer(), 2).save({ directory, file: "f" });
   fill(new ReplayBuffer(), 5).save({ directory, file: "g" });

@@ -5,7 +5,7 @@ import { PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
 
 const transition = (n: number) => ({ state: Float32Array.of(n), action: n, reward: n, nextState: Float32Array.of(n + 1) });
 
-test("an append that throws IO has appended nothing; what was appended is there once there is room", async () => {
+test("an append that throws IO stores nothing, and accepted steps survive the full disk", async () => {
   let full = false;
   const warned: string[] = [];
   const dir = memory({ fault: ({ kind }) => (full && kind === "write" ? { code: "ENOSPC" } : undefined) });
@@ -42,7 +42,7 @@ test("an append that throws IO has appended nothing; what was appended is there 
 test.each([
   ["a timer", async () => vi.advanceTimersByTime(20)],
   ["flush", (buffer: PersistentReplayBuffer) => expect(buffer.flush()).rejects.toThrow(/ENOSPC/)],
-])("what %s found no room for is written when there is some, without a call", async (what, tries) => {
+])("steps that %s could not write are written when there is space, without another call", async (what, tries) => {
   vi.useFakeTimers();
   try {
     let full = false;

@@ -23,7 +23,7 @@ const rejected = (promise: Promise<unknown>) =>
     (error: Error) => error,
   );
 
-test.each([new ReplayBuffer(9), new EpisodicReplayBuffer(9)])("a getter that calls the buffer while a transition is read is refused", (buffer) => {
+test.each([new ReplayBuffer(9), new EpisodicReplayBuffer(9)])("calls from a getter throw OUT_OF_TURN while a transition is read", (buffer) => {
   const inner: string[] = [];
   const again = <T>(value: T): T => {
     for (const call of [() => buffer.append(step(90)), () => buffer.stopCurrentEpisode(), () => buffer.sample(1)])
@@ -53,7 +53,7 @@ test.each([new ReplayBuffer(9), new EpisodicReplayBuffer(9)])("a getter that cal
   expect(brokenBuffer(buffer)).toEqual([]);
 });
 
-test("errors and keys whose memory was transferred, or that lie about their length", () => {
+test("rejects errors and keys whose memory was transferred, or that report a wrong length", () => {
   const buffer = new PrioritizedReplayBuffer(9);
   for (let i = 0; i < 4; i++) buffer.append(step(i));
   buffer.sample(2);
@@ -75,7 +75,7 @@ test("errors and keys whose memory was transferred, or that lie about their leng
   expect(savedBytes(buffer).equals(before)).toBe(true);
 });
 
-describe("options of what goes on piece by piece", () => {
+describe("options of asynchronous calls", () => {
   const target = () => ({ directory: memory(), file: "x" });
   const buffer = new ReplayBuffer(9);
   buffer.append(step(1));
@@ -84,12 +84,12 @@ describe("options of what goes on piece by piece", () => {
     ["a progress that is no function", { onProgress: 1 }, /^onProgress must be a function, got 1/],
     ["another name", { onprogress: () => {} }, /has no option "onprogress"/],
     ["null", null, /^options must be an object/],
-  ])("%s", async (_, options, says) => {
+  ])("saveAsync and loadAsync reject %s", async (_, options, says) => {
     for (const call of [buffer.saveAsync(target(), options as object), buffer.loadAsync(target(), options as object)])
       expectError(await rejected(call), TypeError, says);
   });
 
-  test("an open that was given up before it began lets go of the directory", async () => {
+  test("a rejected or aborted open releases the directory", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pfrl-hostile-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     for (const options of [{ signal: AbortSignal.abort() }, { signal: {} as AbortSignal }]) {
@@ -101,7 +101,7 @@ describe("options of what goes on piece by piece", () => {
   });
 });
 
-test("experiences that are no lists of transitions", () => {
+test("rejects experiences that are not lists of transitions", () => {
   const how = { gamma: 0.9 };
   for (const batch of [batchExperiences, batchRecurrentExperiences]) {
     const refused = (experiences: unknown, says: RegExp) =>
@@ -133,7 +133,7 @@ describe("specs", () => {
     ["of null extras", { extras: null }, TypeError, /^spec\.extras must be an object/],
     ["of an extra that is null", { extras: { h: null } }, TypeError, /^spec\.extras\.h must be a leaf/],
     ["that is a circle", { extras: { h: circle } }, RangeError, /^spec\.extras\.h\.again\S* must .*64/],
-  ])("%s", (_, wrong, kind, says) => {
+  ])("are rejected: %s", (_, wrong, kind, says) => {
     const leaf = { dtype: "f32", shape: [2] };
     expectError(
       errorOf(() => new ReplayBuffer(9, { spec: { state: leaf, action: leaf, ...wrong } as never })),
@@ -142,7 +142,7 @@ describe("specs", () => {
     );
   });
 
-  test("that change later", () => {
+  test("are copied, so later changes have no effect", () => {
     const leaf = { dtype: "f32", shape: [2] };
     const buffer = new ReplayBuffer(9, { spec: { state: leaf, action: leaf, extras: { h: leaf } } as never });
     leaf.shape[0] = 3;

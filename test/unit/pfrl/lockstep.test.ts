@@ -266,7 +266,7 @@ describe.each([
 ] as const)("%s", (name, family) => {
   const runs = scaled(slow ? 24 : 12, 1);
   const calls = scaled(200, 100);
-  test(`${runs} runs of ${calls} calls`, { timeout: 300_000 }, () => {
+  test(`equal those of an in-memory twin in ${runs} runs of ${calls} calls`, { timeout: 300_000 }, () => {
     for (let i = 0; i < runs; i++) {
       const seed = i + Number(process.env.REPRISE_SEED ?? 0);
       const run = new Run(family, seed);

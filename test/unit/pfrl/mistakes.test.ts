@@ -23,14 +23,14 @@ const filled = (n = 4) => {
   return buffer;
 };
 
-describe("append takes one object", () => {
+describe("append accepts one object", () => {
   test.each<[string, unknown[]]>([
     ["numbers", [1, 0, 1]],
     ["typed arrays", [Float32Array.of(1, 2), 0, 1]],
     ["arrays", [[1, 2], 0, 1]],
     ["objects", [{ x: 1 }, 0, 1]],
     ["null", [null, 0, 1]],
-  ])("and not state, action, reward: %s", (_, args) => {
+  ])("and rejects positional state, action and reward: %s", (_, args) => {
     const rule = /append\(\{ state, action, reward, nextState, isStateTerminal, … \}\)/;
     for (const buffer of [new ReplayBuffer(), filled(), new EpisodicReplayBuffer(), new PersistentReplayBuffer(memory(), 9, { durability: "manual" })]) {
       const { length } = buffer;
@@ -44,7 +44,7 @@ describe("append takes one object", () => {
   });
 });
 
-test.each(["done", "terminated", "terminal"])("%s is no isStateTerminal: alone it is refused, beside it, it is an extra", (name) => {
+test.each(["done", "terminated", "terminal"])("rejects %s without isStateTerminal, and stores it as an extra next to isStateTerminal", (name) => {
   for (const buffer of [new ReplayBuffer(), filled()]) {
     const { length } = buffer;
     expectError(
@@ -61,7 +61,7 @@ test.each(["done", "terminated", "terminal"])("%s is no isStateTerminal: alone i
 test.each<[string, unknown]>([
   ["an array", [0, 1]],
   ["a typed array", Int32Array.of(3)],
-])("an envId is found again by itself: %s is not", (_, envId) => {
+])("rejects %s as envId, and accepts an object that is passed again", (_, envId) => {
   for (const buffer of [new ReplayBuffer({ numSteps: 3 }), new EpisodicReplayBuffer()]) {
     for (const call of [() => buffer.append(step(0, { envId })), () => buffer.stopCurrentEpisode(envId)]) expectError(errorOf(call), TypeError, /envId must/);
     expect(buffer.running().size).toBe(0);
@@ -72,14 +72,14 @@ test.each<[string, unknown]>([
   }
 });
 
-test("a file has to be named", () => {
+test("save and load require the path of a file", () => {
   for (const buffer of [filled(), new PersistentReplayBuffer(memory(), 9, { durability: "manual" })])
     for (const file of [undefined, null, 3, "", {}])
       for (const call of [() => buffer.save(file as string), () => buffer.load(file as string)])
         expectError(errorOf(call), TypeError, /file (must be|is required:) the path of a file/);
 });
 
-describe("a path where no file can be", () => {
+describe("a path that cannot be a file", () => {
   const place = join(folder, "places");
   mkdirSync(join(place, "sub"), { recursive: true });
   writeFileSync(join(place, "file"), "no folder");
@@ -88,7 +88,7 @@ describe("a path where no file can be", () => {
     ["sub", /places\/sub failed: it is a folder, not a file \(EISDIR\)$/],
     ["none/f", /saving to .*places\/none\/f failed: the directory .*places\/none does not exist \(ENOENT\)/],
     ["file/f", /places\/file failed: a part of the path is a file, not a folder \(ENOTDIR\)$/],
-  ])("is refused for what it is, and nothing is left: %s", async (path, says) => {
+  ])("is rejected with its cause, and leaves nothing behind: %s", async (path, says) => {
     const buffer = filled();
     const file = join(place, path);
     expectError(
@@ -100,7 +100,7 @@ describe("a path where no file can be", () => {
     expect(readdirSync(place).sort()).toEqual(["file", "sub"]);
   });
 
-  test("a folder is not loaded", () => {
+  test("load rejects a folder", () => {
     const says = /opening .*places\/sub failed: it is a folder, not a file \(EISDIR\)$/;
     expectError(
       errorOf(() => filled().load(join(place, "sub"))),
@@ -109,7 +109,7 @@ describe("a path where no file can be", () => {
     );
   });
 
-  test("a file that cannot get its name leaves nothing behind", () => {
+  test("a file that cannot be renamed leaves nothing behind", () => {
     const directory = memory();
     const rename = () => {
       throw Object.assign(new Error("busy"), { code: "EPERM" });
@@ -142,7 +142,7 @@ describe("loadAsync into a persistent buffer that is closed", () => {
         return loaded;
       },
     ],
-  ])("%s is refused, and nothing changed", async (_, closes) => {
+  ])("%s rejects with CLOSED, and changes nothing", async (_, closes) => {
     filled(5000).save(file);
     const directory = memory();
     const buffer = new PersistentReplayBuffer(directory, 9999, { durability: "manual" });
@@ -159,7 +159,7 @@ describe("loadAsync into a persistent buffer that is closed", () => {
   });
 });
 
-test("a batch has columns: to go over transitions, there is the list form", () => {
+test("iterating over a batch throws an error that suggests the list form", () => {
   const says = /a batch .*\{ form: "list" \}/;
   const buffer = filled();
   for (const batch of [buffer.sample(2), buffer.sample(2, { into: buffer.sample(2) })] as unknown as Iterable<unknown>[])
@@ -181,11 +181,11 @@ function spin(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
 }
 
-describe("two saves to one file at a time", () => {
+describe("two simultaneous saves to one file", () => {
   test.each<[string, () => { file: string | { directory: ReturnType<typeof memory>; file: string }; also: string }]>([
     ["a path", () => ({ file: join(folder, "twice"), also: join(folder, "other") })],
     ["a directory", () => ({ file: { directory: memory(), file: "f" }, also: join(folder, "other2") })],
-  ])("the second one is told, and the first one ends well: %s", async (_, make) => {
+  ])("the second throws OUT_OF_TURN, and the first completes: %s", async (_, make) => {
     const { file, also } = make();
     const buffer = filled(5000);
     // Even on a fast machine, the save takes several turns.
@@ -208,7 +208,7 @@ describe("two saves to one file at a time", () => {
   });
 });
 
-test("betaSteps may be without end: beta stays, as with null", () => {
+test("betaSteps may be Infinity, which keeps beta constant", () => {
   const makers = [(options: object) => new PrioritizedReplayBuffer(options), (options: object) => new PrioritizedEpisodicReplayBuffer(options)];
   for (const make of makers) {
     const buffer = make({ betaSteps: Number.POSITIVE_INFINITY, beta0: 0.5 });
@@ -228,7 +228,7 @@ test("betaSteps may be without end: beta stays, as with null", () => {
   }
 });
 
-test("phi sees a state as it was appended: frames in their array", () => {
+test("phi receives a state in the form in which it was appended", () => {
   const frames = (i: number) => Array.from({ length: 4 }, (_, k) => new Uint8Array(80).fill(i + k));
   const forms: readonly [unknown, unknown][] = [
     [frames(1), frames(2)],

@@ -24,13 +24,13 @@ const step = (i: number, extras: object = {}) => ({
 type Step = ReturnType<typeof step>;
 const all = (buffer: { items(): Iterable<unknown> }) => [...buffer.items()].flat();
 
-describe("an ancestor that is still open in this process gives all that was appended", () => {
+describe("an ancestor that is still open in this process", () => {
   const folder = mkdtempSync(join(tmpdir(), "pfrl-mixed-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   test.each<[string, Directory | string]>([
     ["a directory in memory", memory()],
     ["a path", join(folder, "old")],
-  ])("%s", (_, old) => {
+  ])("provides all appended steps: %s", (_, old) => {
     const parent = new PersistentReplayBuffer(old, 100, MANUAL);
     for (let i = 0; i < 4; i++) parent.append(step(i));
     const child = new PersistentReplayBuffer(memory(), 100, { ...MANUAL, ancestor: old });
@@ -42,7 +42,7 @@ describe("an ancestor that is still open in this process gives all that was appe
     for (const buffer of [parent, child, later]) buffer.close();
   });
 
-  test("by a path as good as another; and that is where it is found again", () => {
+  test("is found by a relative path, and recorded by its absolute path", () => {
     const [old, child, grandchild] = ["a", "b", "c"].map((name) => join(folder, "paths", name)) as [string, string, string];
     const aside = relative(process.cwd(), old);
     const parent = new PersistentReplayBuffer(old, 100, MANUAL);
@@ -63,7 +63,7 @@ describe("an ancestor that is still open in this process gives all that was appe
     for (const buffer of [parent, first, second]) buffer.close();
   });
 
-  test("or says that it could not be written", () => {
+  test("throws IO if its pending steps cannot be written", () => {
     let full = false;
     const old = memory({ fault: ({ kind }) => (full && kind === "write" ? { code: "ENOSPC" } : undefined) });
     const parent = new PersistentReplayBuffer(old, 100, MANUAL);
@@ -79,7 +79,7 @@ describe("an ancestor that is still open in this process gives all that was appe
   });
 });
 
-describe("extras that differ", () => {
+describe("different extras", () => {
   const KINDS: readonly (readonly [string, (i: number) => object])[] = [
     ["none", () => ({})],
     ["a number", (i) => ({ logp: i })],
@@ -88,7 +88,7 @@ describe("extras that differ", () => {
   ];
   const PAIRS = KINDS.flatMap(([one, a]) => KINDS.filter(([other]) => other !== one).map(([other, b]) => [one, other, a, b] as const));
 
-  test.each(some(PAIRS, 1))("a running episode with %s, a file with %s", (_, __, own, others) => {
+  test.each(some(PAIRS, 1))("are kept for a running episode with %s and a file with %s", (_, __, own, others) => {
     const directory = memory();
     const file = new ReplayBuffer({ numSteps: 2 });
     for (let i = 0; i < 7; i++) file.append(step(i, others(i)));
@@ -118,7 +118,7 @@ describe("extras that differ", () => {
 
   // A text is always rejected if the first source has a number.
   const FITTING = PAIRS.filter(([one, other]) => one !== "a number" || other !== "a word");
-  test.runIf(whole).each(FITTING)("an ancestor with %s, a directory with %s", (_, __, old, own) => {
+  test.runIf(whole).each(FITTING)("are kept for an ancestor with %s and a directory with %s", (_, __, old, own) => {
     for (const open of OPEN) {
       const [first, second] = [memory(), memory()];
       const expected: Step[] = [];
@@ -145,7 +145,7 @@ describe("extras that differ", () => {
     }
   });
 
-  test("a spec that is given has a place for them, or refuses, and nothing changed", () => {
+  test("are rejected without any change if an explicit spec does not contain them", () => {
     const directory = memory();
     const file = new ReplayBuffer();
     for (let i = 0; i < 3; i++) file.append({ state: i, action: 0, reward: 0, nextState: i, logp: i });

@@ -48,7 +48,7 @@ describe.each<[string, (more: object) => Buffer]>([
   ["PersistentReplayBuffer", (more) => new PersistentReplayBuffer(memory(), { ...MANUAL, ...more }) as never],
   ["PersistentEpisodicReplayBuffer", (more) => new PersistentEpisodicReplayBuffer(memory(), { ...MANUAL, ...more }) as never],
 ])("%s", (_, make) => {
-  test("has columns of them, which say what lists say", () => {
+  test("returns null extras as columns that match the lists", () => {
     const [buffer, other] = [make({ seed: 2 }), make({ seed: 2 })];
     for (const one of [buffer, other]) fill(one);
     const n = Math.min(buffer.length, 8);
@@ -68,7 +68,7 @@ describe.each<[string, (more: object) => Buffer]>([
   });
 });
 
-test("what was stored is what was given, also where a program uses its arrays again", () => {
+test("stores copies, so the caller may reuse its arrays", () => {
   const buffer = new ReplayBuffer({ numSteps: 2 });
   const state = new Float32Array(1);
   for (let i = 0; i < 4; i++) {
@@ -83,7 +83,7 @@ test("what was stored is what was given, also where a program uses its arrays ag
   expect(buffer.running().get("a")?.length).toBe(2);
 });
 
-test("a transition that is refused tells nothing", () => {
+test("a rejected transition does not determine the form of an extra", () => {
   const buffer = new ReplayBuffer();
   buffer.append(step(0, true));
   expectError(
@@ -98,7 +98,7 @@ test("a transition that is refused tells nothing", () => {
   expect(columns(buffer.sample(2)).extras.recurrentState?.shape).toEqual([2, 1, 2]);
 });
 
-test("a directory has them in columns too, over reopenings, and nothing of it is lost", () => {
+test("a directory keeps the columns and all items when it is reopened", () => {
   for (const open of [
     (directory: ReturnType<typeof memory>) => new PersistentReplayBuffer(directory, 100, { ...MANUAL, segmentBytes: 1000 }),
     (directory: ReturnType<typeof memory>) => new PersistentEpisodicReplayBuffer(directory, 100, { ...MANUAL, segmentBytes: 1000 }),
@@ -117,7 +117,7 @@ test("a directory has them in columns too, over reopenings, and nothing of it is
   }
 });
 
-test("once something was drawn, or left, it is an object column, which takes any value", () => {
+test("after a draw or an eviction, a null extra becomes an object column", () => {
   const drawn = new ReplayBuffer();
   drawn.append(step(0, true));
   drawn.sample(1);

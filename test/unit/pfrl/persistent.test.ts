@@ -30,8 +30,8 @@ const step = (i: number, { form = "words", terminal = false, env = 0 as unknown 
 const actions = (buffer: { items(): Iterable<unknown> }) => [...buffer.items()].flat().map((one) => (one as { action: number }).action);
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
-describe.each(some(Object.keys(FORMS), 1))("a log of states that are %s", (form) => {
-  test("reopened, its next draws are those of a buffer that was never closed", () => {
+describe.each(some(Object.keys(FORMS), 1))("a persistent buffer of states that are %s", (form) => {
+  test("continues after a reopening with the draws of a buffer that was never closed", () => {
     const directory = fresh();
     const random = new TestRandom(5);
     const twin = new ReplayBuffer(40, { seed: 8 });
@@ -68,7 +68,7 @@ describe.each(some(Object.keys(FORMS), 1))("a log of states that are %s", (form)
     few.close();
   });
 
-  test("of episodes", () => {
+  test("continues after a reopening with the episodes and draws of a buffer that was never closed", () => {
     const directory = fresh();
     const random = new TestRandom(6);
     const twin = new EpisodicReplayBuffer(60, { seed: 8 });
@@ -100,7 +100,7 @@ describe("a crash", () => {
   test.each([
     ["transitions", (directory: Directory) => new PersistentReplayBuffer(directory, 20, { ...MANUAL, segmentBytes: 3000 })],
     ["episodes", (directory: Directory) => new PersistentEpisodicReplayBuffer(directory, 20, { ...MANUAL, segmentBytes: 3000 })],
-  ] as const)("leaves a prefix that has all that was flushed: %s", async (_, open) => {
+  ] as const)("leaves a prefix that contains all flushed steps: %s", async (_, open) => {
     const directory = memory();
     const buffer = open(directory);
     let flushed = 0;
@@ -128,7 +128,7 @@ describe("a crash", () => {
     buffer.close();
   });
 
-  test("with durability always nothing that was appended is lost", () => {
+  test("loses no appended step if durability is always", () => {
     const directory = memory();
     const buffer = new PersistentReplayBuffer(directory, 20, { durability: "always" });
     for (let i = 0; i < 10; i++) {
@@ -138,8 +138,8 @@ describe("a crash", () => {
   });
 });
 
-describe("a disk that refuses", () => {
-  test("what was appended is there, and goes to the disk as soon as it can", async () => {
+describe("a full disk", () => {
+  test("keeps appended steps in memory, and receives them when there is space", async () => {
     let full = false;
     const directory: MemoryDirectory = memory({ fault: ({ kind }) => (full && kind === "write" ? { code: "ENOSPC", bytes: 10 } : undefined) });
     const buffer = new PersistentReplayBuffer(directory, 20, MANUAL);
@@ -157,7 +157,7 @@ describe("a disk that refuses", () => {
 });
 
 describe("retain", () => {
-  test("capacity: segments whose items have left are given back", () => {
+  test("capacity removes segments whose items were evicted", () => {
     const directory = memory();
     const options = { ...MANUAL, retain: "capacity", segmentBytes: 2000 } as const;
     const buffer = new PersistentReplayBuffer(directory, 30, options);
@@ -176,7 +176,7 @@ describe("retain", () => {
     reopened.close();
   });
 
-  test("capacity, of episodes and over reopenings", () => {
+  test("capacity removes segments of evicted episodes, including after reopenings", () => {
     const directory = memory();
     const options = { ...MANUAL, retain: "capacity", segmentBytes: 2000 } as const;
     for (let session = 0; session < 20; session++) {
@@ -198,7 +198,7 @@ describe("ancestors", () => {
     buffer.close();
   };
 
-  test("come first, oldest first, and are only read", () => {
+  test("are read before the directory's own items, oldest first, and never written", () => {
     const [grand, parent, child] = [fresh(), fresh(), fresh()];
     written(grand, 0, 4);
     written(parent, 4, 7, { ancestor: grand });
@@ -217,7 +217,7 @@ describe("ancestors", () => {
     again.close();
   });
 
-  test("must be there, of the same family and spec, and no circle", () => {
+  test("must exist, have the same family and spec, and form no circle", () => {
     const [own, other] = [memory(), memory()];
     expectError(
       errorOf(() => new PersistentReplayBuffer(memory(), 5, { ancestor: memory() })),
@@ -260,7 +260,7 @@ describe("ancestors", () => {
   });
 });
 
-test("save and load: a snapshot, and content that the directory takes over", () => {
+test("save writes a snapshot, and load replaces the content of the directory", () => {
   const [directory, files] = [memory(), memory()];
   const buffer = new PersistentReplayBuffer(directory, 10, MANUAL);
   for (let i = 0; i < 5; i++) buffer.append(step(i));
@@ -286,7 +286,7 @@ test("save and load: a snapshot, and content that the directory takes over", () 
   episodes.close();
 });
 
-test("closed, or taken over, it can still be sampled", () => {
+test("a buffer that is closed or taken over can still be sampled, but rejects changes", () => {
   const directory = memory();
   const buffer = new PersistentReplayBuffer(directory, 10, MANUAL);
   buffer.append(step(0));
@@ -317,7 +317,7 @@ test("closed, or taken over, it can still be sampled", () => {
   other.save({ directory: memory(), file: "f" });
 });
 
-test("a refused step is not in the log", () => {
+test("a rejected step is not written to the log", () => {
   const directory = memory();
   const buffer = new PersistentReplayBuffer(directory, 10, MANUAL);
   buffer.append({ state: [1, 2], action: 0, reward: 0 });
@@ -332,7 +332,7 @@ test("a refused step is not in the log", () => {
   reopened.close();
 });
 
-test("a logger is told what was loaded, trimmed and repaired", () => {
+test("a logger receives the numbers of loaded and excess items, and warnings about repairs", () => {
   const directory = memory();
   const buffer = new PersistentReplayBuffer(directory, 10, MANUAL);
   for (let i = 0; i < 8; i++) buffer.append(step(i));
@@ -353,8 +353,8 @@ test("a logger is told what was loaded, trimmed and repaired", () => {
   );
 });
 
-describe("open, in pieces", () => {
-  test("tells how far it is, and can be given up", async () => {
+describe("asynchronous open", () => {
+  test("reports its progress, and can be aborted", async () => {
     const directory = memory();
     const buffer = new PersistentReplayBuffer(directory, null, { ...MANUAL, segmentBytes: 1 << 20 });
     for (let i = 0; i < 1000; i++) buffer.append({ state: new Float64Array(500).fill(i + 1), action: i, reward: 0 });
@@ -378,4 +378,4 @@ test.each<[string, () => unknown, Parameters<typeof expectError>[1], RegExp]>([
   ["another retain", () => new PersistentReplayBuffer(memory(), 5, { retain: "some" as never }), RangeError, /retain must be "capacity" or "all"/],
   ["a name that is none", () => new PersistentReplayBuffer(memory(), 5, { path: 1 } as never), TypeError, /no option "path"/],
   ["too many arguments", () => new PersistentReplayBuffer(memory(), 5, 6 as never), TypeError, /a directory, a capacity and an object/],
-])("refuses %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
+])("rejects %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));

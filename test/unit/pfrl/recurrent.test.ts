@@ -32,7 +32,7 @@ const column = (data: object, ...shape: number[]) => ({ data, shape });
 const gamma = 0.5;
 
 describe("batchRecurrentExperiences", () => {
-  test("gives what PFRL gave", () => {
+  test("equals the recorded result of PFRL", () => {
     const { ops, expect: expected } = recorded("batch.json", "batch-recurrent");
     const call = (op: { readonly [name: string]: never }) => {
       const lists = (op.experiences as unknown as never[][]).map((list) =>
@@ -62,7 +62,7 @@ describe("batchRecurrentExperiences", () => {
     );
   });
 
-  test("recurrent states are those of the first steps, stacked along the second dimension, with zeros where there is none", () => {
+  test("stacks recurrent states of first steps along the second dimension, with zeros for missing ones", () => {
     const layers = (i: number) => [Float32Array.of(i, i + 0.5, i + 0.75), Float32Array.of(-i, 0, 1)];
     const lists = [
       [one(1, { nextRecurrentState: { h: layers(1), c: [7] } }), one(2, { recurrentState: { h: layers(9), c: [9] } }), one(3)],
@@ -82,7 +82,7 @@ describe("batchRecurrentExperiences", () => {
     expect(flat.recurrentState).toEqual(column(Float32Array.of(1, 3, 2, 4), 2, 2));
   });
 
-  test("steps stand time first, states by episode, in one dtype; phi sees each state once", () => {
+  test("returns steps in order of time and states per episode, and calls phi once per state", () => {
     const lists = [[one(1, { nextAction: 5 }), one(2, { nextAction: 6, nextState: null, isStateTerminal: true })], [one(3, { nextAction: 7 })]];
     const seen: unknown[] = [];
     const phi = (state: Float32Array | null) => {
@@ -101,7 +101,7 @@ describe("batchRecurrentExperiences", () => {
     expect(seen.length).toBe(6);
   });
 
-  test("of a buffer's episodes", () => {
+  test("accepts the episodes of a buffer", () => {
     const buffer = new EpisodicReplayBuffer({ seed: 4 });
     for (let i = 0; i < 20; i++) {
       const { nextAction, ...step } = one(i, {
@@ -138,11 +138,11 @@ describe("batchRecurrentExperiences", () => {
       TypeError,
       /recurrentState of item 1/,
     ],
-  ])("refuses %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
+  ])("rejects %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
 });
 
 describe("randomSubseq", () => {
-  test("gives what PFRL gave", () => {
+  test("equals the recorded results of PFRL", () => {
     const { ops, expect: expected } = recorded("episodic.json", "random-subseq");
     for (const [i, { seq, subseq_len, draws }] of ops.entries()) {
       // The numbers in 0 … 1 correspond to PFRL's integers in lo … hi.
@@ -153,7 +153,7 @@ describe("randomSubseq", () => {
     }
   });
 
-  test("all starts are alike, and no more is drawn than is needed", () => {
+  test("chooses each start with equal probability, and draws no number if none is needed", () => {
     const random = new TestRandom(1);
     const counts = [0, 0, 0, 0];
     for (let i = 0; i < 4000; i++) (counts[randomSubseq([0, 1, 2, 3, 4], 2, () => random.next())[0] as number] as number)++;
@@ -170,5 +170,5 @@ describe("randomSubseq", () => {
     ["no random numbers", () => randomSubseq([1, 2], 1, undefined as never), TypeError, /random is required: a function, such as Math.random/],
     ["numbers beyond 1", () => randomSubseq([1, 2], 1, () => 1), RangeError, /result of random must be .*got 1/],
     ["a length that is none", () => randomSubseq([1, 2], -1, () => 0), RangeError, /subseqLen/],
-  ])("refuses %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
+  ])("rejects %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
 });

@@ -16,8 +16,8 @@ const written = (n: number): Directory => {
   return directory;
 };
 
-describe("the random state is written before any step of its own", () => {
-  test.each([true, false])("after draws of what an ancestor has, with it %s when it is opened again", (again) => {
+describe("a directory whose random state was written before its first step", () => {
+  test.each([true, false])("opens after draws from an ancestor (ancestor passed again: %s)", (again) => {
     const [old, directory] = [written(9), memory()];
     const first = new PersistentReplayBuffer(directory, 100, { ...MANUAL, ancestor: old, seed: 4 });
     const drawn = first.sample(4, LIST);
@@ -32,7 +32,7 @@ describe("the random state is written before any step of its own", () => {
     third.close();
   });
 
-  test("of episodes that run", () => {
+  test("opens after a draw while an episode is running", () => {
     const directory = memory();
     const first = new PersistentEpisodicReplayBuffer(directory, 100, MANUAL);
     first.append(step(0));
@@ -47,7 +47,7 @@ describe("the random state is written before any step of its own", () => {
     third.close();
   });
 
-  test("a directory that an earlier version wrote so opens too", () => {
+  test("opens if an earlier version wrote it", () => {
     const directory = memory();
     const log = Log.open(directory, { about: { reprise: "pfrl", version: 2, family: "transitions", ancestor: null }, ...MANUAL });
     log.write(RANDOM, 0, new Uint8Array(32).fill(7));
@@ -62,7 +62,7 @@ describe("the random state is written before any step of its own", () => {
   });
 });
 
-test("what was loaded may have another spec than what was there", () => {
+test("a loaded file may have another spec than the former content", () => {
   const [directory, files] = [memory(), memory()];
   const words = new ReplayBuffer();
   words.append({ state: "a word", action: 7, reward: 0 });
@@ -77,7 +77,7 @@ test("what was loaded may have another spec than what was there", () => {
   again.close();
 });
 
-test("a file of nothing leaves nothing", () => {
+test("loading an empty file empties the directory", () => {
   const [directory, files] = [memory(), memory()];
   new ReplayBuffer().save({ directory: files, file: "nothing" });
   const buffer = new PersistentReplayBuffer(directory, 100, MANUAL);
@@ -91,7 +91,7 @@ test("a file of nothing leaves nothing", () => {
   again.close();
 });
 
-test("takeOver goes to the directory's lock", () => {
+test("takeOver is passed to the directory's lock", () => {
   const asked: unknown[] = [];
   const directory: Directory = memory();
   const lock = directory.lock.bind(directory);

@@ -30,7 +30,7 @@ describe.each([
     return { files, all: 60 };
   }
 
-  test.each(Object.entries(DAMAGE))("%s: what stands before it is kept, and opens without salvage from then on", (_, how) => {
+  test.each(Object.entries(DAMAGE))("%s: salvage keeps the items before it, and later opens need no salvage", (_, how) => {
     const { files, all } = damaged(how);
     const dir = memory({ files });
     expectError(
@@ -54,7 +54,7 @@ describe.each([
     again.close();
   });
 
-  test("a byte behind a sealed segment does no harm", () => {
+  test("a byte after a sealed segment does no harm", () => {
     const { files, all } = damaged((bytes) => Uint8Array.of(...bytes, 7));
     const dir = memory({ files });
     for (const salvage of [false, true, false]) {
@@ -64,7 +64,7 @@ describe.each([
     }
   });
 
-  test("where it cannot be written anew, nothing is changed, and it can be salvaged later", () => {
+  test("a salvage that cannot be written throws IO, and can be repeated later", () => {
     const { files } = damaged((bytes) => bytes.slice(0, 100));
     let full = true;
     const dir = memory({ files, fault: ({ kind }) => (full && kind === "write" ? { code: "ENOSPC" } : undefined) });

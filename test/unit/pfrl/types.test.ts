@@ -43,7 +43,7 @@ test("a batch has the columns of the spec", () => {
   expectTypeOf(reward.sample(1).reward).toEqualTypeOf<Column<"f32">>();
 });
 
-test("without a spec nothing is known of the columns", () => {
+test("without a spec the types of states and extras are any", () => {
   const buffer = new ReplayBuffer(4);
   buffer.append({ state: 1, action: 2, reward: 3 });
   const { state, extras, reward } = buffer.sample(1);
@@ -52,7 +52,7 @@ test("without a spec nothing is known of the columns", () => {
   expectTypeOf(extras).toEqualTypeOf<{ readonly [name: string]: typeof state }>();
 });
 
-test("lists are lists of transitions, with keys and weights beside them", () => {
+test("the list form returns a list of transitions", () => {
   expectTypeOf(uniform.sample(1, { form: "list" })).toEqualTypeOf<Listed<Transition[]>>();
   expectTypeOf(episodic.sampleEpisodes(1, { form: "list" })).toEqualTypeOf<Listed<Transition[]>>();
   expectTypeOf(episodic.sampleEpisodes(1, 2, { form: "list" })).toEqualTypeOf<Listed<Transition[]>>();
@@ -61,7 +61,7 @@ test("lists are lists of transitions, with keys and weights beside them", () => 
   expectTypeOf(item?.[0]?.reward).toEqualTypeOf<number | undefined>();
 });
 
-test("both forms become experiences", () => {
+test("batchExperiences accepts both forms", () => {
   expectTypeOf(batchExperiences(uniform.sample(1), { gamma: 1 }).discount).toEqualTypeOf<Column<"f32">>();
   expectTypeOf(
     batchExperiences([...uniform.sample(1, { form: "list" })], { gamma: 1, phi: (state: { image: Uint8Array } | null) => state?.image ?? new Uint8Array(4) })
@@ -69,7 +69,7 @@ test("both forms become experiences", () => {
   ).toEqualTypeOf<Column<"f32">>();
 });
 
-test("names that are no arguments do not compile", () => {
+test("invalid arguments do not compile", () => {
   const never = () => {
     // @ts-expect-error no such argument
     new ReplayBuffer({ numStep: 1 });

@@ -10,7 +10,7 @@ const LIST = { form: "list" } as const;
 const step = (state: unknown, more: object = {}) => ({ state, action: 0, reward: 0, nextState: state, ...more });
 const first = (buffer: ReplayBuffer) => [...buffer.items()].map(([one]) => one);
 
-describe("inferred from the first transition", () => {
+describe("forms inferred from the first transition", () => {
   test.each<[string, unknown, unknown]>([
     ["numbers", 1, 1.5],
     ["bigints", 1n, -(2n ** 63n)],
@@ -27,7 +27,7 @@ describe("inferred from the first transition", () => {
     ["null", null, "something"],
     ["bigints that no array has", 2n ** 70n, 3n],
     ["names with dots", { "a.b": 1 }, { "c.d": "x" }],
-  ])("%s", (_, one, two) => {
+  ])("are returned unchanged: %s", (_, one, two) => {
     const buffer = new ReplayBuffer();
     const given = [one, two].map((state, i) => ({ state, action: state, reward: i, nextState: state, isStateTerminal: i === 1, memory: state }));
     for (const transition of given) buffer.append(transition);
@@ -43,7 +43,7 @@ describe("inferred from the first transition", () => {
     expect(buffer.sample(2).reward.data.length).toBe(2);
   });
 
-  test("a state of another form is refused, and changes nothing", () => {
+  test("a state of another form is rejected, and changes nothing", () => {
     const buffer = new ReplayBuffer(4, 2);
     buffer.append(step([1, 2], { logp: 0.5 }));
     const before = JSON.stringify([[...buffer.items()], [...buffer.running()]]);
@@ -75,7 +75,7 @@ describe("inferred from the first transition", () => {
     expect(JSON.stringify([[...buffer.items()], [...buffer.running()]])).toBe(before);
   });
 
-  test("a first transition that is refused decides nothing", () => {
+  test("a rejected first transition determines no form", () => {
     const buffer = new ReplayBuffer();
     expectError(
       errorOf(() => buffer.append({ ...step(1), reward: "x" } as never)),
@@ -85,7 +85,7 @@ describe("inferred from the first transition", () => {
     expect(first(buffer)[0]?.state).toBe("words now");
   });
 
-  test("extras may be left out, come later, and differ in form", () => {
+  test("extras may be omitted, and may first appear in a later transition", () => {
     const buffer = new ReplayBuffer();
     const extras: object[] = [{ a: 1 }, {}, { a: 2, b: "late" }, { a: null, c: [1] }, { a: Number.NaN }];
     for (const extra of extras) buffer.append(step(0, extra));
@@ -99,8 +99,8 @@ describe("inferred from the first transition", () => {
   });
 });
 
-describe("by a spec that is given", () => {
-  test("typed columns, and values as their leaves", () => {
+describe("an explicit spec", () => {
+  test("determines typed columns, and returns values in the form of their leaves", () => {
     const spec = { state: { image: shared("frames", u8(2, 2), 2), word: object() }, action: i32(), extras: { logp: f32() } } as const;
     const buffer = new ReplayBuffer({ capacity: 3, spec });
     buffer.append({
@@ -129,11 +129,11 @@ describe("by a spec that is given", () => {
     ["a reward of several numbers", { state: f32(), action: f32(), reward: f32(2) }, /spec\.reward must .*single number/],
     ["an unknown part", { state: f32(), action: f32(), observation: f32() }, /no option "observation"/],
     ["no leaf", { state: 3, action: f32() }, /spec.state must be a leaf/],
-  ])("refuses %s", (_, spec, says) => {
+  ])("is rejected if it has %s", (_, spec, says) => {
     expect(() => new ReplayBuffer({ spec } as never)).toThrow(says);
   });
 
-  test("refuses extras that it does not have, and integers that do not fit", () => {
+  test("rejects unknown extras, and integers that are out of range", () => {
     const buffer = new ReplayBuffer({ spec: { state: u8(), action: u8() } });
     expectError(
       errorOf(() => buffer.append(step(1, { logp: 1 }))),
@@ -160,7 +160,7 @@ describe("object columns", () => {
     ["an instance of a class", { deep: [new Board(), ""] }, /state\.deep\[0\] must be .*Board/],
     ["a circle", circle, /cyclic|nested/],
     ["an instance", new Board(), /state must be .*Board/],
-  ])("refuse %s, by its path", (_, state, says) => {
+  ])("reject %s, and name its path", (_, state, says) => {
     const buffer = new ReplayBuffer({ spec: { state: object(), action: f32() } });
     expectError(
       errorOf(() => buffer.append({ state, action: 0, reward: 0 })),
@@ -170,7 +170,7 @@ describe("object columns", () => {
     expect([buffer.length, buffer.running().size]).toEqual([0, 0]);
   });
 
-  test("give copies of their own at each draw, and encode nothing again", () => {
+  test("return separate copies for each draw, without encoding or decoding text again", () => {
     const given = () => ({
       words: ["a", null, undefined, -0, Number.NaN, 2n ** 70n, true],
       typed: [Float32Array.of(1, 2), new BigInt64Array([3n]), Uint8Array.of(4).buffer],
@@ -195,7 +195,7 @@ describe("object columns", () => {
     vi.restoreAllMocks();
   });
 
-  test("are freed with their rows, also while an environment stands still", () => {
+  test("release objects with their rows, even while an environment is idle", () => {
     const buffer = new ReplayBuffer(10, 3);
     buffer.append(step("kept", { envId: "still" }));
     for (let i = 0; i < 2000; i++) buffer.append(step(`s${i}`, { isStateTerminal: i % 50 === 49 }));
@@ -209,7 +209,7 @@ describe("object columns", () => {
   });
 });
 
-test("names of the document that a program may have kept are pointed out", () => {
+test("rejects the Python names of PFRL, and suggests the names to use", () => {
   const buffer = new ReplayBuffer();
   for (const [name, ours] of [
     ["next_state", "nextState"],
@@ -240,7 +240,7 @@ test("names of the document that a program may have kept are pointed out", () =>
   expect(buffer.length).toBe(0);
 });
 
-test("text of a spec stands in the rows: in lists, batches, logs and files", async () => {
+test("text leaves keep their values in lists, batches, logs and files", async () => {
   const spec = { state: { at: text({ maxBytes: 80 }) }, action: i32(), extras: { words: text({ maxBytes: 4 }, 2), any: object() } };
   const said = (i: number) => ({ at: `s${i}€` });
   const one = (i: number) => ({ state: said(i), action: i, reward: 1, nextState: said(i + 1), ...(i % 2 ? { words: ["a", `${i}`], any: { i } } : {}) });

@@ -20,8 +20,8 @@ const saved = (numSteps: number, to = 8) => {
   return { directory, file: "f" };
 };
 
-describe.each([1, 2, 3, 5])("loaded into windows of %s steps", (numSteps) => {
-  test("the items are what they were; lists, batches and their experiences agree", () => {
+describe.each([1, 2, 3, 5])("a file loaded into windows of %s steps", (numSteps) => {
+  test("keeps its items, and lists, batches and experiences agree", () => {
     const buffers = [1, 2].map(() => new ReplayBuffer({ numSteps, seed: 3 }));
     for (const buffer of buffers) {
       buffer.load(saved(3));
@@ -42,7 +42,7 @@ describe.each([1, 2, 3, 5])("loaded into windows of %s steps", (numSteps) => {
     expect(batchExperiences(batch, options)).toEqual(batchExperiences(list, options));
   });
 
-  test("and saved again, the file is the same to whoever reads it", () => {
+  test("yields the same items after it is saved again", () => {
     const buffer = new ReplayBuffer({ numSteps });
     buffer.load(saved(3));
     const directory = memory();
@@ -54,7 +54,7 @@ describe.each([1, 2, 3, 5])("loaded into windows of %s steps", (numSteps) => {
   });
 });
 
-test("a batch from before is too short for the items that came", () => {
+test("into rejects a batch that is too short for the loaded items", () => {
   const buffer = fill(new ReplayBuffer(), 0, 8, 4);
   const batch = buffer.sample(4);
   buffer.load(saved(3));
@@ -70,7 +70,7 @@ test("a batch from before is too short for the items that came", () => {
 });
 
 describe("a persistent buffer", () => {
-  test("keeps all steps of what it loaded, over reopenings and segments, and running episodes go on", () => {
+  test("keeps all loaded steps over reopenings and segments, and continues running episodes", () => {
     const directory = memory();
     const options = { ...MANUAL, segmentBytes: 1000 } as const;
     let buffer = new PersistentReplayBuffer(directory, 100, options);
@@ -96,7 +96,7 @@ describe("a persistent buffer", () => {
     few.close();
   });
 
-  test("gives back the segments of loaded items that have left", () => {
+  test("removes segments of loaded items that were evicted", () => {
     const directory = memory();
     const buffer = new PersistentReplayBuffer(directory, 10, { ...MANUAL, retain: "capacity", segmentBytes: 1000 });
     buffer.load(saved(3, 400));

@@ -14,7 +14,7 @@ const made = (uniformRatio: number, seed = 0, more: object = {}) => {
 };
 const drawn = (buffer: PrioritizedEpisodicReplayBuffer, n: number) => buffer.sampleEpisodes(n, LIST).map(([one]) => one?.action as number);
 
-test.each([0.1, 0.5, 1])("with a uniform ratio of %s any number of them can be drawn, whatever chance says, and no two alike", (ratio) => {
+test.each([0.1, 0.5, 1])("a uniform ratio of %s allows any number of draws, without duplicates", (ratio) => {
   for (let seed = 0; seed < scaled(100, 8); seed++) {
     const buffer = made(ratio, seed);
     for (const n of [1, 2, 3, 5, 9, 10]) {
@@ -28,7 +28,7 @@ test.each([0.1, 0.5, 1])("with a uniform ratio of %s any number of them can be d
   }
 });
 
-test("each is drawn as often as its probability says", () => {
+test("each episode is drawn according to its probability", () => {
   const buffer = made(0.4, 3);
   const counts = new Array(10).fill(0) as number[];
   const n = scaled(20_000, 2000);
@@ -39,7 +39,7 @@ test("each is drawn as often as its probability says", () => {
   });
 });
 
-test("without one there are as many as have a priority, and more are refused", () => {
+test("without a uniform ratio only episodes with a positive priority can be drawn", () => {
   const buffer = made(0);
   for (let i = 0; i < 3; i++)
     expectError(

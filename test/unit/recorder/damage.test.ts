@@ -77,7 +77,7 @@ async function goesOn(files: Map<string, Uint8Array>, salvage = false): Promise<
   return all.slice(0, -1);
 }
 
-test("the newest file cut at any byte leaves a beginning, which is read, and gone on from", { timeout: 120_000 }, async () => {
+test("a newest file that is cut at any byte yields a prefix, and recording can continue", { timeout: 120_000 }, async () => {
   const { dir, whole } = await recorded({}, 60);
   const files = dir.files();
   const newest = [...files.keys()].sort().at(-1) as string;
@@ -98,7 +98,7 @@ test("the newest file cut at any byte leaves a beginning, which is read, and gon
   expect(steps).toBe(60);
 });
 
-test.each(STORAGES)("what was acknowledged is there after a crash at any byte that was not synced (%s in %s)", async (images, imagesIn) => {
+test.each(STORAGES)("acknowledged steps survive a crash at any unsynced byte (%s in %s)", async (images, imagesIn) => {
   const dir = memory();
   const random = new TestRandom(9);
   const twin: TwinEpisode[] = [];
@@ -127,7 +127,7 @@ test.each(STORAGES)("what was acknowledged is there after a crash at any byte th
 });
 
 test.each(["raw", "png"] as const)(
-  "no byte of the log is written before the frames that it tells of are on the disk (%s)",
+  "frames are on the disk before the log refers to them (%s)",
   { timeout: 120_000 },
   async (images) => {
     const unsynced = new Set<string>();
@@ -194,8 +194,8 @@ function mutated(files: Map<string, Uint8Array>, random: TestRandom): Map<string
   return changed;
 }
 
-describe("mutants", () => {
-  test.each(STORAGES)("are refused by a typed error, or read as a beginning (%s in %s)", { timeout: 240_000 }, async (images, imagesIn) => {
+describe("altered recordings", () => {
+  test.each(STORAGES)("cause a typed error, or are read as a prefix (%s in %s)", { timeout: 240_000 }, async (images, imagesIn) => {
     const { dir, whole } = await recorded({ images, imagesIn }, 40);
     const random = new TestRandom(11);
     const counts = { read: 0, refused: 0, on: 0, salvaged: 0 };
@@ -228,7 +228,7 @@ describe("mutants", () => {
   });
 });
 
-describe("a disk that is full", () => {
+describe("a full disk", () => {
   /** Creates a directory on a disk that can be filled. */
   function disk() {
     const state = { full: 0, dir: undefined as unknown as MemoryDirectory, random: new TestRandom(3) };
@@ -248,7 +248,7 @@ describe("a disk that is full", () => {
       3,
     ),
   )(
-    "a call that is refused has recorded nothing, what was acknowledged stays, and all is there when there is room (%s in %s, %s)",
+    "a rejected call records nothing, and acknowledged steps survive (%s in %s, %s)",
     async (images, imagesIn, durability) => {
       const state = disk();
       const { random } = state;
@@ -303,7 +303,7 @@ describe("a disk that is full", () => {
     },
   );
 
-  test("nobody waits for a timer that finds no room: the logger hears of it once, the next step tries again", async () => {
+  test("a timer that finds no space logs it once, and the next step tries again", async () => {
     const state = disk();
     const heard: string[] = [];
     const recorder = await opened({
@@ -323,7 +323,7 @@ describe("a disk that is full", () => {
     expect((await openRecording(state.dir.crash())).steps).toBe(2);
   });
 
-  test("a sync that fails ends the recording: nothing more is promised, what was acknowledged is there", async () => {
+  test("a failed sync ends the recording, and acknowledged steps survive", async () => {
     let fails = false;
     const dir = memory({ fault: ({ kind }) => (fails && kind === "sync" ? { code: "EIO" } : undefined) });
     const recorder = await opened({ dir, durability: "always" });
@@ -334,7 +334,7 @@ describe("a disk that is full", () => {
     expect((await openRecording(dir.crash())).steps).toBe(1);
   });
 
-  test("a sync of frames beside that fails ends the recording as well, and nobody is told to call again", async () => {
+  test("a failed sync of separate frames also ends the recording, with a message to reopen it", async () => {
     let fails = false;
     const dir = memory({ fault: ({ kind, file }) => (fails && kind === "sync" && file.endsWith(".raw") ? { code: "EIO" } : undefined) });
     const recorder = await opened({ dir, durability: "always", imagesIn: "files" });
@@ -355,7 +355,7 @@ describe("a disk that is full", () => {
     expect((await openRecording(dir.crash())).steps).toBe(1);
   });
 
-  test("a sync of the log that fails leaves the frames beside it: the step may be there, and then it can be read", async () => {
+  test("a failed sync of the log keeps the separate frames of a written step", async () => {
     let fails = false;
     const dir = memory({ fault: ({ kind, file }) => (fails && kind === "sync" && file.endsWith(".rpr") ? { code: "EIO" } : undefined) });
     const recorder = await opened({ dir, durability: "always", imagesIn: "files" });

@@ -123,7 +123,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
     return bytes;
   };
 
-  it("that is whole has no losses", async () => {
+  it("has no losses if it is undamaged", async () => {
     const { episodes, losses, steps, count } = await readAll(files, true);
     expect([episodes, losses, count]).toEqual([original, [], EPISODES]);
     expect(steps).toBe(original.reduce((sum, one) => sum + one.steps.length, 0));
@@ -135,7 +135,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
     ["length", 8, 4],
     ["checksum", 12, 255],
     ["payload", -1, 128],
-  ])("loses with a section's %s the episode that it is of, and no other one", async (part, at, mask) => {
+  ])("loses only the episode of a section whose %s is damaged", async (part, at, mask) => {
     const newest = sections.at(-1)?.file;
     const first = sections[0]?.file;
     for (const section of sections.filter((_, i) => whole || i % 13 === 0)) {
@@ -164,7 +164,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
     }
   });
 
-  it("keeps its episodes behind a first byte that is another one", async () => {
+  it("keeps all episodes if the header of a file is damaged", async () => {
     for (const file of files.keys()) {
       for (const mask of [1, 3, 128]) {
         const { episodes, losses } = await readAll(altered(file, flip(7, mask)), true);
@@ -173,7 +173,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
     }
   });
 
-  it("without one of its files has all episodes but those in it", async () => {
+  it("loses only the episodes in a file that is missing", async () => {
     for (const file of [...files.keys()].slice(0, -1)) {
       const rest = new Map(files);
       rest.delete(file);
@@ -186,7 +186,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
     }
   });
 
-  it("whose bytes are cut out, put in or zeroed gives nothing that was not recorded", async () => {
+  it("yields only recorded data if bytes are removed, inserted or zeroed", async () => {
     const random = new TestRandom(11);
     for (let run = 0; run < (whole ? 60 : 9); run++) {
       let damaged = new Map(files);
@@ -208,7 +208,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
     }
   });
 
-  it("is read so from a Directory, too", async () => {
+  it("is also salvaged from a Directory", async () => {
     const step = sections.find(({ kind: of, episode }) => of === STEP && episode === 4) as Section;
     const damaged = altered(step.file, flip(step.from + 20, 1));
     const dir = memory();
@@ -227,13 +227,13 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
     expect(behind).toEqual(episodes.slice(6).map(({ task }) => task));
   });
 
-  it("is not read further than the damage without salvage", async () => {
+  it("throws CORRUPT at the damage without salvage", async () => {
     const step = sections.find(({ kind: of, episode }) => of === STEP && episode === 4) as Section;
     const damaged = altered(step.file, flip(step.from + 20, 1));
     expectError(await errorFrom(readAll(damaged, false)), "CORRUPT", /Pass salvage: true to read the rest/);
   });
 
-  it("says how many bytes and steps are lost", async () => {
+  it("reports how many bytes and steps are lost", async () => {
     const step = sections.find(({ kind: of, episode, file }) => of === STEP && episode === 4 && file !== sections.at(-1)?.file) as Section;
     const { losses } = await readAll(altered(step.file, flip(step.from + 20, 1)), true);
     expect(losses.map(({ reason }) => reason).join("\n")).toMatch(
@@ -242,7 +242,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
   });
 });
 
-test("a recording of one file without its head has no step that can be read", async () => {
+test("a recording of one file with a damaged head cannot be read", async () => {
   const dir = memory();
   const recorder = await open({ dir, spec: SPECS.numbers, fps: 10, durability: "manual", logger: null });
   for (let i = 0; i < 9; i++) recorder.step({ observation: new Float32Array(60), action: [0, i] });

@@ -48,12 +48,12 @@ async function outcome(dir: MemoryDirectory) {
   return [reads, goes] as const;
 }
 
-test("what a recorder writes is read", async () => {
+test("valid sections are read, and a recorder continues them", async () => {
   expect(await outcome(forged([...STEP, [RECORDED_END, 0, END]]))).toEqual([[1], 1]);
   expect(await outcome(forged(STEP))).toEqual([[1], 1]);
 });
 
-describe("steps that are none", () => {
+describe("invalid steps", () => {
   const cut = ROW.subarray(0, ROW.length - 1);
   test.each<readonly [string, readonly Section[], RegExp]>([
     ["without its frame", [[RECORDED_STEP, 0, ROW]], /^CORRUPT: a step has no frame of observation\/image \(00000001.rpr, byte \d+; episode 0, step 0\)/],
@@ -114,7 +114,7 @@ describe("steps that are none", () => {
       ],
       /^CORRUPT: observation\/on must be 0 or 1, got 2/,
     ],
-  ])("%s", async (_, sections, message) => {
+  ])("are rejected: %s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));
     expect(reads).toMatch(message);
     // A recorder does not read earlier recordings.
@@ -122,7 +122,7 @@ describe("steps that are none", () => {
   });
 });
 
-describe("an order that nobody recorded", () => {
+describe("an invalid order of sections", () => {
   const none: Section = [RECORDED_INDEX, 1, new Contents().bytes()];
   test.each<readonly [string, readonly Section[], RegExp]>([
     ["an episode is left out", [...STEP, [RECORDED_FINAL, 2, ROW]], /^CORRUPT: .*must .*episode 1, got a step of episode 2/],
@@ -134,7 +134,7 @@ describe("an order that nobody recorded", () => {
     ["the first one is missing", [[RECORDED_STEP, 5, ROW]], /^CORRUPT: .*the next step must belong to episode 0, got a step of episode 5/],
     ["an end that is none", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*the end of an episode is invalid/],
     ["an end of nothing", [...STEP, [RECORDED_END, 0, Uint8Array.of(99)]], /^CORRUPT: a value is truncated or altered/],
-  ])("%s", async (_, sections, message) => {
+  ])("is rejected: %s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));
     expect([reads, goes]).toEqual([expect.stringMatching(message), expect.stringMatching(message)]);
   });
@@ -143,7 +143,7 @@ describe("an order that nobody recorded", () => {
     expect(await outcome(forged([[RECORDED_END, 0, END]]))).toEqual([expect.stringMatching(/^CORRUPT: the episode has 0 steps/), 1]);
   });
 
-  test("a kind of section that there is not is passed over by who reads, and refused by who would go on", async () => {
+  test("readers skip a section of unknown kind, and recorders reject it", async () => {
     expect(await outcome(forged([...STEP, [120, 0, FRAME]]))).toEqual([
       [1],
       expect.stringMatching(/^CORRUPT: the recording has a section of unknown kind 120/),
@@ -152,7 +152,7 @@ describe("an order that nobody recorded", () => {
   });
 });
 
-describe("an index that lies", () => {
+describe("a wrong index", () => {
   /** Creates two segments; the second segment contains the index of the first. */
   const two = (index: Uint8Array) => forged([...STEP, ...Array.from({ length: 400 }, () => STEP).flat(), [RECORDED_INDEX, 1, index], ...STEP], ABOUT, 4096);
   const parts = (steps: number, before?: object) => {
@@ -178,14 +178,14 @@ describe("an index that lies", () => {
         "index",
       ),
     ],
-  ])("%s", async (_, index) => {
+  ])("is ignored or rejected: %s", async (_, index) => {
     const [reads] = await outcome(two(index));
     // An index that is not at the beginning of its segment is ignored.
     if (Array.isArray(reads)) expect(reads).toEqual([402]);
     else expect(reads).toMatch(/^(CORRUPT|UNSUPPORTED): /);
   });
 
-  test("a wrong count at the beginning of a segment", async () => {
+  test("is rejected if its count exceeds the bytes of the files", async () => {
     const dir = memory();
     const log = Log.open(dir, { about: ABOUT, durability: "manual", segmentBytes: 4096 });
     log.onSegment = () => log.write(RECORDED_INDEX, 1, parts(2 ** 32 - 1));
@@ -204,7 +204,7 @@ describe("an index that lies", () => {
       });
   });
 
-  test("more steps than maxBytes allows, or than this machine has memory for", async () => {
+  test("is rejected if its steps exceed maxBytes or the memory of the machine", async () => {
     const dir = memory();
     const log = Log.open(dir, { about: { ...ABOUT, spec: { ...SPEC, action: f32(2 ** 24) } }, durability: "manual", segmentBytes: 4096 });
     log.onSegment = () => log.write(RECORDED_INDEX, 1, parts(2000));
@@ -224,7 +224,7 @@ describe("an index that lies", () => {
     });
   });
 
-  test("fewer steps at the beginning of a segment than there are: no more are kept in memory than it says", async () => {
+  test("is rejected if it declares fewer steps than the segment contains", async () => {
     const dir = memory();
     const log = Log.open(dir, { about: ABOUT, durability: "manual", segmentBytes: 4096 });
     log.onSegment = () => log.write(RECORDED_INDEX, 1, parts(2));
@@ -237,7 +237,7 @@ describe("an index that lies", () => {
   });
 });
 
-describe("heads that are none", () => {
+describe("invalid heads", () => {
   test.each<readonly [string, object, RegExp]>([
     ["of a Replay", { content: "replay" }, /^SPEC_MISMATCH: .*it contains a Replay/],
     ["of anything", { content: "x" }, /^SPEC_MISMATCH: /],
@@ -251,13 +251,13 @@ describe("heads that are none", () => {
     ["of another image format", { ...ABOUT, images: "gif" }, /^CORRUPT: .*no valid images/],
     ["with frames elsewhere", { ...ABOUT, imagesIn: "http://x" }, /^CORRUPT: .*no valid imagesIn/],
     ["without about", { ...ABOUT, about: null }, /^CORRUPT: .*no valid about/],
-  ])("%s", async (_, about, message) => {
+  ])("are rejected: %s", async (_, about, message) => {
     const [reads, goes] = await outcome(forged(STEP, about));
     expect([reads, goes]).toEqual([expect.stringMatching(message), expect.stringMatching(message)]);
   });
 });
 
-test("PNGs that are none, or larger than said; and files beside that lead elsewhere", async () => {
+test("rejects invalid PNGs, PNGs of another size, and invalid or missing files of frames", async () => {
   const png = { ...ABOUT, images: "png" };
   expect((await outcome(forged(STEP, png)))[0]).toMatch(/^CORRUPT: the image is neither PNG nor JPEG/);
   const huge = Uint8Array.from([

@@ -59,7 +59,7 @@ describe.each([
   ["PNG, in rows", { images: "png" }],
   ["PNG, in files", { images: "png", imagesIn: "files" }],
 ] as const)("frames as %s", (name, options) => {
-  it.runIf(whole).each([true, false])("are the same as in memory, final step: %s", async (hasFinal) => {
+  it.runIf(whole).each([true, false])("equal the frames read into memory (final step: %s)", async (hasFinal) => {
     const path = join(FOLDER, `${name.replace(/\W+/g, "-")}-${hasFinal}`);
     await record(path, options, hasFinal);
     for (const from of [path, node(path)]) {
@@ -95,7 +95,7 @@ describe.each([
     }
   });
 
-  it("go into a Replay", async () => {
+  it("can be pushed into a Replay", async () => {
     const dir = memory();
     if ("imagesIn" in options) return;
     await record(dir, options, false);
@@ -113,7 +113,7 @@ describe.each([
   });
 });
 
-it("a frame that is changed meanwhile is refused with its file", async () => {
+it("a frame that changes during reading is rejected with the name of its file", async () => {
   const path = join(FOLDER, "changed");
   await record(path, { images: "raw" }, true);
   const below = node(path);

@@ -17,7 +17,7 @@ vi.mock("../../../src/files/builtins/builtins.ts", { spy: true });
 test.each([
   ["the host's deflate", frameEncoder],
   ["a page's", withoutNode],
-])("what is encoded by %s is decoded to the same pixels, whatever came before", async (_, make) => {
+])("pixels encoded with %s are decoded unchanged, image after image", async (_, make) => {
   const encode = await make();
   const random = new TestRandom(5);
   for (let i = 0; i < 60; i++) {

@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), "reprise-record-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each(some(STORAGES, 2))("%s in %s", (images, imagesIn) => {
-  test("what is recorded over several openings is what is read, from memory", async () => {
+  test("a recording of several sessions is read back unchanged from memory", async () => {
     const dir = memory();
     const twin: TwinEpisode[] = [];
     const random = new TestRandom(7);
@@ -41,7 +41,7 @@ async function recorded(dir: string | ReturnType<typeof memory>, steps: number, 
   return twin;
 }
 
-test.each(some(STORAGES, 1))("a folder of the system, by every way that leads there (%s in %s)", async (images, imagesIn) => {
+test.each(some(STORAGES, 1))("a recording in a folder is read back by openRecording and openRlds (%s in %s)", async (images, imagesIn) => {
   const dir = join(folder, `${images}-${imagesIn}`);
   const twin = await recorded(dir, 120, { images, imagesIn, about: { robot: "arm" } });
   expect(await read(dir)).toEqual(expected(twin));
@@ -51,7 +51,7 @@ test.each(some(STORAGES, 1))("a folder of the system, by every way that leads th
   expect((await all(reader)).map(seen)).toEqual(expected(twin));
 });
 
-test("Blobs and URLs are waited for: the same comes of them, and little is asked of an older segment before its steps are read", async () => {
+test("Blobs and URLs yield the same episodes, with few requests before steps are read", async () => {
   const dir = memory();
   const twin = await recorded(dir, 300);
   const blobs = new Map([...dir.files()].map(([name, bytes]) => [`session/${name}`, new Blob([bytes])] as const));
@@ -76,7 +76,7 @@ test("Blobs and URLs are waited for: the same comes of them, and little is asked
   expect((await all(reader)).map(seen)).toEqual(expected(twin));
 });
 
-test("a frame's file that cannot be read, or that nobody waits for any more, is no damage", async () => {
+test("a frame file that fails to read, or an aborted read, is not reported as damage", async () => {
   let fails = false;
   const dir = memory({ fault: ({ kind, file }) => (fails && kind === "read" && file.endsWith(".raw") ? { code: "EIO" } : undefined) });
   await recorded(dir, 20, { imagesIn: "files" });
@@ -95,7 +95,7 @@ test("a frame's file that cannot be read, or that nobody waits for any more, is 
   await expect(all(await openRecording(dir))).rejects.toThrow(expect.objectContaining({ code: "IO", message: expect.stringContaining("the device failed") }));
 });
 
-test("many thousands of frames beside: they are listed once, whatever is read", async () => {
+test("a folder with many thousands of frame files is listed fewer than five times", async () => {
   const recordedTo = memory();
   const twin = await recorded(recordedTo, 100, { imagesIn: "files" });
   const others = Array.from({ length: scaled(200_000) }, (_, i) => [`900000-${String(i).padStart(6, "0")}.front.raw`, new Uint8Array(0)] as const);
@@ -112,7 +112,7 @@ test("many thousands of frames beside: they are listed once, whatever is read", 
   expect(lists).toBeLessThan(5);
 });
 
-test("episodes one by one: from any of them on, in any order, beside each other; their lengths without their steps", async () => {
+test("startingAt reads from any episode, in any order and concurrently, and lengths() matches", async () => {
   const dir = memory();
   const whole = expected(await recorded(dir, 400)) as { steps: object[] }[];
   const reader = await openRecording(dir);
@@ -131,7 +131,7 @@ test("episodes one by one: from any of them on, in any order, beside each other;
   expect([a.map((one) => seen(one)), b.map(seen)]).toEqual([whole, whole.slice(1)]);
 });
 
-test.each(some(STORAGES, 1))("leaves whose names differ by slashes or capitals alone are each other's strangers (%s in %s)", async (images, imagesIn) => {
+test.each(some(STORAGES, 1))("leaves whose names differ only by slashes or capitals are kept apart (%s in %s)", async (images, imagesIn) => {
   const dir = memory();
   const spec = { observation: { "a/b": f32(), a: { b: f32() }, Top: u8(1, 1, 1), top: u8(1, 1, 1) }, action: f32() };
   const recorder = await open({ dir, spec, fps: 10, images, imagesIn, logger: null });
@@ -145,7 +145,7 @@ test.each(some(STORAGES, 1))("leaves whose names differ by slashes or capitals a
   expect(names.length).toBe(new Set(names).size);
 });
 
-test("an episode that nobody ended is an unfinished one, and recording goes on with the next", async () => {
+test("an episode without an end is unfinished, and recording continues with the next", async () => {
   const dir = memory();
   const spec = { observation: { image: u8(2, 2, 3) }, action: f32() };
   const step = (action: number) => ({ observation: { image: new Uint8Array(12).fill(action) }, action });
@@ -170,7 +170,7 @@ test("an episode that nobody ended is an unfinished one, and recording goes on w
   expect(episodes[1]?.steps.at(0)).toMatchObject({ reward: 0, discount: 0, is_first: true, is_last: true, is_terminal: true });
 });
 
-test("refused calls say why, and change nothing", async () => {
+test("rejected calls explain the cause, and change nothing", async () => {
   const dir = memory();
   const twin: TwinEpisode[] = [];
   const recorder = await opened({ dir });
@@ -204,7 +204,7 @@ test("refused calls say why, and change nothing", async () => {
   expect(await read(dir)).toEqual(expected(twin));
 });
 
-test("options are checked, and a recording that is there keeps its own", async () => {
+test("rejects invalid options, and options that differ from those of an existing recording", async () => {
   const dir = memory();
   await (await opened({ dir })).close();
   const code = (code: string) => expect.objectContaining({ code });
@@ -233,7 +233,7 @@ test("options are checked, and a recording that is there keeps its own", async (
   await (await opened({ dir })).close();
 });
 
-test("another about than the recording has is an error, as of all that is written once; the same one is none, however its keys stand", async () => {
+test("about must equal the recording's, in any order of keys", async () => {
   const dir = memory();
   const about = { robot: { name: "arm", joints: [1, 2] }, licence: "MIT" };
   await (await opened({ dir, about })).close();
@@ -249,7 +249,7 @@ test("another about than the recording has is an error, as of all that is writte
     await expect(opened({ dir, about: given })).rejects.toThrow(expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(path) }));
 });
 
-test("the same directory opened again takes it over: what the first one had is there", async () => {
+test("opening a directory again takes it over, and keeps the recorded steps", async () => {
   const dir = join(folder, "twice");
   const first = await opened({ dir, images: "png", imagesIn: "files" });
   const step = stepOf(new TestRandom(2));

@@ -29,11 +29,11 @@ async function salvaged(files: ReadonlyMap<string, Uint8Array>, options: Paramet
 
 const tasks = (episodes: readonly { readonly task: string }[]) => episodes.map(({ task }) => task);
 
-describe.each(["raw", "png"] as const)("a frame's file (%s)", (images) => {
+describe.each(["raw", "png"] as const)("a frame file (%s)", (images) => {
   it.each([
     ["missing", (files: Map<string, Uint8Array>, name: string) => files.delete(name), /file of a frame is missing/],
     ["cut", (files: Map<string, Uint8Array>, name: string) => files.set(name, (files.get(name) as Uint8Array).slice(0, 5)), /truncated or altered/],
-  ])("that is %s costs its episode, or nothing if its camera is left out", async (_, damage, message) => {
+  ])("that is %s loses only its episode, or nothing if its camera is left out", async (_, damage, message) => {
     const files = (await recorded({ images, imagesIn: "files" })).files();
     const whole = await read(new Map(files) as never);
     const name = `000001-000001.observation.front.${images}`;
@@ -53,7 +53,7 @@ describe.each(["raw", "png"] as const)("a frame's file (%s)", (images) => {
   });
 });
 
-test.each(STORAGES)("a crash costs nothing of what was flushed, and the open episode is read (%s in %s)", async (images, imagesIn) => {
+test.each(STORAGES)("a crash loses no flushed steps, and the open episode is read (%s in %s)", async (images, imagesIn) => {
   const files = (await recorded({ images, imagesIn })).files();
   const newest = [...files.keys()]
     .filter((name) => name.endsWith(".rpr"))
@@ -70,7 +70,7 @@ test.each(STORAGES)("a crash costs nothing of what was flushed, and the open epi
   expect(losses.every(({ reason }) => reason.includes("not completely written"))).toBe(true);
 });
 
-test("what is left out takes no memory", async () => {
+test("excluded leaves take no memory", async () => {
   const files = (await recorded({})).files();
   const one = { maxBytes: 200 } as const;
   expectError(await errorFrom(salvaged(files, { ...one, salvage: false })), "UNSUPPORTED", /maxBytes/);

@@ -13,8 +13,8 @@ const made = () => new Replay({ spec, tables: { t: { maxSize: 100 } } });
 const leaves = [{ path: "n", text: "i32 of shape []" }];
 const hello = { version: 1, session: "0123456789abcdefABCDEF", resume: false, reconnects: false, leaves, lanes: 1, receipt: 0 };
 
-describe("what comes to a socket right after the call", () => {
-  test("a hello is answered, and needs no invitation", async () => {
+describe("messages to a socket right after acceptWriter", () => {
+  test("a hello is answered without an invitation", async () => {
     const [here, there] = memoryChannels();
     const accepting = made().acceptWriter(here);
     const peer = new RawPeer(there);
@@ -24,7 +24,7 @@ describe("what comes to a socket right after the call", () => {
     expect(peer.frames.map(({ kind }) => kind)).toEqual(["welcome"]);
   });
 
-  test("also over the channel of a server whose events call functions", async () => {
+  test("a hello is answered over a ServerChannel", async () => {
     const sent: Uint8Array[] = [];
     const channel = new ServerChannel({ send: (bytes: Uint8Array) => sent.push(bytes), close: () => {} });
     const accepting = made().acceptWriter(channel);
@@ -35,14 +35,14 @@ describe("what comes to a socket right after the call", () => {
     expect((await accepted.closed).how).toBe("gone");
   });
 
-  test("its end is told with code and reason", async () => {
+  test("a close rejects the call with its code and reason", async () => {
     const channel = new ServerChannel({ send: () => {}, close: () => {} });
     const accepting = errorFrom(made().acceptWriter(channel));
     channel.end(4321, "enough");
     expectError(await accepting, "CLOSED", /socket was closed with code 4321, "enough"/);
   });
 
-  test("an error of a socket of the package ws ends no process", async () => {
+  test("an error of a ws socket does not end the process", async () => {
     const [here] = (await endsOf("ws")) as unknown as [EventEmitter & { terminate(): void }];
     const accepting = errorFrom(made().acceptWriter(here as never));
     expect(() => here.emit("error", new Error("a frame that is none"))).not.toThrow();
@@ -50,7 +50,7 @@ describe("what comes to a socket right after the call", () => {
     expectError(await accepting, "CLOSED");
   });
 
-  test("no more than a MiB of it waits", async () => {
+  test("at most 1 MiB of messages waits", async () => {
     const channel = new ServerChannel({ send: () => {}, close: () => {} });
     const accepting = errorFrom(made().acceptWriter(channel));
     channel.message(frame("ping", { padding: "x".repeat((1 << 20) - 50) }));
@@ -59,7 +59,7 @@ describe("what comes to a socket right after the call", () => {
     expectError(await accepting, "CLOSED", /socket was closed/);
   });
 
-  test("the Replay may be disposed of, and the actor is told", async () => {
+  test("disposing of the Replay rejects the call, and closes the actor's socket", async () => {
     const replay = made();
     const [here, there] = memoryChannels();
     const accepting = errorFrom(replay.acceptWriter(here));
@@ -70,7 +70,7 @@ describe("what comes to a socket right after the call", () => {
   });
 });
 
-test("a call with wrong options leaves the socket as it was, for the next one", async () => {
+test("a call with wrong options leaves the socket usable for the next call", async () => {
   const replay = made();
   const [here, there] = memoryChannels();
   for (const options of [{ limits: { frameBytes: 9 } }, { maxInFlight: 0 }, { items: [{ table: "x", length: 1 }] }, { wrong: 1 }])
@@ -83,10 +83,10 @@ test("a call with wrong options leaves the socket as it was, for the next one", 
   expect([accepted.steps, (await accepted.closed).how]).toEqual([1, "left"]);
 });
 
-describe("what comes to a port right after the call", () => {
+describe("messages to a port right after acceptWriter", () => {
   const port = () => Object.assign(new EventEmitter(), { postMessage: () => {} });
 
-  test("the end of its worker is told", async () => {
+  test("the end of its worker rejects the call", async () => {
     const worker = port();
     const accepting = errorFrom(made().acceptWriter(worker, { timeoutMs: 5000 }));
     worker.emit("exit", 1);
@@ -94,7 +94,7 @@ describe("what comes to a port right after the call", () => {
     expect(["message", "close", "exit"].map((event) => worker.listenerCount(event))).toEqual([0, 0, 0]);
   });
 
-  test("a question is answered, and a call with wrong options leaves nothing at the port", async () => {
+  test("a hello is answered, and a call with wrong options leaves no listener on the port", async () => {
     const worker = port();
     expect(await errorFrom(made().acceptWriter(worker, { maxInFlight: 0 }))).toBeInstanceOf(RangeError);
     expect(["message", "close", "exit"].map((event) => worker.listenerCount(event))).toEqual([0, 0, 0]);

@@ -45,7 +45,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-test.runIf(whole)("a flush that waits keeps nothing of its frame but its number", async () => {
+test.runIf(whole)("a waiting flush keeps only the number of its frame", async () => {
   const [here, there] = memoryChannels();
   const peer = new RawPeer(there);
   const accepting = made().acceptWriter(here, { items, limits: { stepsPerSecond: 1 } });
@@ -65,7 +65,7 @@ test.runIf(whole)("a flush that waits keeps nothing of its frame but its number"
   expect(heapBytes() - before).toBeLessThan(20 << 20);
 });
 
-test("an honest writer may flush as often as it likes while items wait", async () => {
+test("a writer may flush hundreds of times while its items wait", async () => {
   const tables = { t: { maxSize: 1000, sampler: fifo(), rateLimiter: { samplesPerInsert: 1, minSize: 1, minDiff: -1, maxDiff: 1 } } } as never;
   const replay = new Replay({ spec, tables }) as ReturnType<typeof made>;
   const server = new MemoryServer(replay, { items });
@@ -104,7 +104,7 @@ class DirectChannel implements ByteChannel {
   }
 }
 
-test("a channel may bring the answer while a frame is sent", async () => {
+test("a channel may deliver the answer while a frame is being sent", async () => {
   const [here, there] = [new DirectChannel(), new DirectChannel()];
   [here.other, there.other] = [there, here];
   const accepting = made().acceptWriter(here, { items, maxInFlight: 8, limits: { inFlightBytes: 1 << 12 } });
@@ -117,7 +117,7 @@ test("a channel may bring the answer while a frame is sent", async () => {
   expect([accepted.steps, await accepted.closed]).toEqual([3000, { how: "left" }]);
 });
 
-test.runIf(whole)("many small messages of the program close no honest actor", async () => {
+test.runIf(whole)("many small messages from the program do not disconnect a writer", async () => {
   const [here, there] = memoryChannels();
   const [accepted, writer] = await Promise.all([made().acceptWriter(here, { items }), remoteWriter(there, { spec })]);
   // At first, the socket buffers all messages.
@@ -141,7 +141,7 @@ test.runIf(whole)("many small messages of the program close no honest actor", as
   expect(await accepted.closed).toEqual({ how: "left" });
 });
 
-test("a memory that has lost a writer, and welcomes it no more, is given up after reconnectTimeoutMs", async () => {
+test("a writer gives up after reconnectTimeoutMs if the Replay no longer welcomes it", async () => {
   const server = new MemoryServer(made(), { items });
   const writer = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 3000 });
   await writer.append({ n: 0 });
@@ -154,7 +154,7 @@ test("a memory that has lost a writer, and welcomes it no more, is given up afte
   expect(ms).toBeLessThan(3500);
 });
 
-test("an actor that comes again while its steps wait goes on, also where sessions are not kept", async () => {
+test("an actor that reconnects while its steps wait continues, even if sessions are not kept", async () => {
   const server = new MemoryServer(made(), { items, sessionTtlMs: 0, limits: { stepsPerSecond: 50 } });
   const writer = await remoteWriter(server.connect, { spec });
   await writer.appendColumns({ n: Array(100).fill(0) });
@@ -172,7 +172,7 @@ test("an actor that comes again while its steps wait goes on, also where session
   expect(await server.accepted[0]?.closed).toEqual({ how: "left" });
 });
 
-test("a memory that closes a writer without a reason before its goodbye is an error", async () => {
+test("a Replay that closes a writer without a reason makes flush reject with CLOSED", async () => {
   const server = new MemoryServer(made(), { items });
   const writer = await remoteWriter(server.connect, { spec });
   const [here] = server.connections[0] as [MemoryChannel, MemoryChannel];
