@@ -297,15 +297,18 @@ test("does not warn about rules with nStep or with priority set to max", () => {
   }
 });
 
-test.each([{ sampler: prioritized(1), priority: 1 }, { sampler: fifo() }])("does not warn about priorities above 1 with an explicit priority or without prioritized: %o", (of) => {
-  const { sampler, ...rule } = of as { sampler: ReturnType<typeof fifo>; priority?: number };
-  const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler } } });
-  steps(replay.writer({ items: [{ table: "t", length: 1, ...rule }] }), 4);
-  table.updatePriorities(table.sample(4).info.keys, [50, 50, 50, 50]);
-  expect(replay.stats().warnings.defaultPriority).toBe(0);
-  // A fifo sampler causes one additional warning.
-  expect(said).toHaveLength(Number(sampler.kind === "fifo"));
-});
+test.each([{ sampler: prioritized(1), priority: 1 }, { sampler: fifo() }])(
+  "does not warn about priorities above 1 with an explicit priority or without prioritized: %o",
+  (of) => {
+    const { sampler, ...rule } = of as { sampler: ReturnType<typeof fifo>; priority?: number };
+    const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler } } });
+    steps(replay.writer({ items: [{ table: "t", length: 1, ...rule }] }), 4);
+    table.updatePriorities(table.sample(4).info.keys, [50, 50, 50, 50]);
+    expect(replay.stats().warnings.defaultPriority).toBe(0);
+    // A fifo sampler causes one additional warning.
+    expect(said).toHaveLength(Number(sampler.kind === "fifo"));
+  },
+);
 
 describe("ignoredPriorities", () => {
   const SELECTORS = { fifo: fifo(), lifo: lifo(), uniform: uniform(), prioritized: prioritized(), minHeap: minHeap(), maxHeap: maxHeap() };

@@ -25,22 +25,25 @@ async function factsIn(path: string): Promise<EpisodeFacts[]> {
 const push = (path: string, ...more: string[]) => ["push", path, "--dir", temp(`journal-${folders++}`), "--table", "t", ...more];
 
 describe("rewards only on the last step", () => {
-  test.each(some(["sparse.parquet", "sparse.jsonl", "lerobot_sparse"], 1))("%s: inspect, stats and push keep 10 actions and a return of 1 per episode", async (name) => {
-    const path = join(WILD, name);
-    const { episodes, transitions, report } = await document("inspect", path);
-    expect([episodes, transitions, report.faultyEpisodes]).toEqual([2, 10, 0]);
-    expect([report.returns.min, report.returns.max]).toEqual([1, 1]);
-    const { statistics } = await document("stats", path);
-    const reward = statistics.find((leaf: { path: string }) => leaf.path === "reward");
-    expect([reward.count, reward.max, reward.mean]).toEqual([10, 1, 0.2]);
-    const pushed = await document(...push(path, "--n-step", "1"));
-    expect([pushed.pushed, pushed.transitions.items, pushed.transitions.terminated]).toEqual([10, 10, 2]);
-    const repeated = name === "sparse.jsonl" ? 0 : 2;
-    expect(pushed.finalSteps).toEqual({ repeated, dropped: 0 });
-    expect((await document(...push(path, "--n-step", "5"))).pushed).toBe(10);
-    // Each step becomes a trajectory, and each episode adds a boundary.
-    expect((await document(...push(path))).pushed).toBe(12);
-  });
+  test.each(some(["sparse.parquet", "sparse.jsonl", "lerobot_sparse"], 1))(
+    "%s: inspect, stats and push keep 10 actions and a return of 1 per episode",
+    async (name) => {
+      const path = join(WILD, name);
+      const { episodes, transitions, report } = await document("inspect", path);
+      expect([episodes, transitions, report.faultyEpisodes]).toEqual([2, 10, 0]);
+      expect([report.returns.min, report.returns.max]).toEqual([1, 1]);
+      const { statistics } = await document("stats", path);
+      const reward = statistics.find((leaf: { path: string }) => leaf.path === "reward");
+      expect([reward.count, reward.max, reward.mean]).toEqual([10, 1, 0.2]);
+      const pushed = await document(...push(path, "--n-step", "1"));
+      expect([pushed.pushed, pushed.transitions.items, pushed.transitions.terminated]).toEqual([10, 10, 2]);
+      const repeated = name === "sparse.jsonl" ? 0 : 2;
+      expect(pushed.finalSteps).toEqual({ repeated, dropped: 0 });
+      expect((await document(...push(path, "--n-step", "5"))).pushed).toBe(10);
+      // Each step becomes a trajectory, and each episode adds a boundary.
+      expect((await document(...push(path))).pushed).toBe(12);
+    },
+  );
 
   test("d4rl_goal_timeout.hdf5: the reward in the row of the timeout counts", async () => {
     const path = join(WILD, "d4rl_goal_timeout.hdf5");

@@ -279,23 +279,20 @@ test.runIf(whole)("Ctrl-C closes the journal, keeps the pushed items and release
   ).toBe(10_000);
 });
 
-test.runIf(whole)(
-  "ReadOnlyDirectory reads files that were moved away, and --take-over replaces an unreachable owner",
-  async () => {
-    await document("push", CARTPOLE, "--dir", temp("live"), "--table", "t");
-    const before = (await document("stats", temp("live"))).tables[0].size;
-    const directory = new ReadOnlyDirectory(temp("live"));
-    for (const name of readdirSync(temp("live"))) if (name.endsWith(".rpr")) renameSync(temp("live", name), temp(`moved-${name}`));
-    const replay = await Replay.open({ dir: directory, logger: null });
-    expect(replay.table("t").size).toBe(before);
-    replay.dispose();
-    for (const name of readdirSync(temp())) if (name.startsWith("moved-")) renameSync(temp(name), temp("live", name.slice(6)));
-    writeFileSync(temp("live", "lock.99"), JSON.stringify({ pid: 1, host: "elsewhere", boot: "another", since: "2020-01-01T00:00:00.000Z" }));
-    const push = ["push", CARTPOLE, "--dir", temp("live"), "--table", "t", "--append"];
-    expect((await failure(1, ...push)).line).toMatch(/LOCKED: .* is open in process 1 of elsewhere \(lock\.\d+, since 2020-01-01.*--take-over/);
-    expect((await document(...push, "--take-over")).tables[0].size).toBe(2 * before);
-  },
-);
+test.runIf(whole)("ReadOnlyDirectory reads files that were moved away, and --take-over replaces an unreachable owner", async () => {
+  await document("push", CARTPOLE, "--dir", temp("live"), "--table", "t");
+  const before = (await document("stats", temp("live"))).tables[0].size;
+  const directory = new ReadOnlyDirectory(temp("live"));
+  for (const name of readdirSync(temp("live"))) if (name.endsWith(".rpr")) renameSync(temp("live", name), temp(`moved-${name}`));
+  const replay = await Replay.open({ dir: directory, logger: null });
+  expect(replay.table("t").size).toBe(before);
+  replay.dispose();
+  for (const name of readdirSync(temp())) if (name.startsWith("moved-")) renameSync(temp(name), temp("live", name.slice(6)));
+  writeFileSync(temp("live", "lock.99"), JSON.stringify({ pid: 1, host: "elsewhere", boot: "another", since: "2020-01-01T00:00:00.000Z" }));
+  const push = ["push", CARTPOLE, "--dir", temp("live"), "--table", "t", "--append"];
+  expect((await failure(1, ...push)).line).toMatch(/LOCKED: .* is open in process 1 of elsewhere \(lock\.\d+, since 2020-01-01.*--take-over/);
+  expect((await document(...push, "--take-over")).tables[0].size).toBe(2 * before);
+});
 
 test("push and sample reject a folder of other files and leave it unchanged", async () => {
   mkdirSync(temp("mine"));

@@ -94,19 +94,22 @@ describe("summaries", () => {
 });
 
 describe("distributions", () => {
-  it.each(["tfds/cartpole", "wild/lerobot_sparse"])("equal those of statistics, without action, reward or discount of a final observation: %s", async (path) => {
-    const { statistics } = await import("../../../src/datasets/rlds/index.ts");
-    const reader = await openRlds(`${root}/test/data/${path}`);
-    const { leaves } = await statistics(reader);
-    await reader.close();
-    const all = new Distributions();
-    for (const { columns, episode } of await episodesOf(path)) all.add(columns, episode.steps.length, episode.final_step !== "transition");
-    for (const { path, count, min, max, mean, elements } of leaves) {
-      const { spread, stride } = all.all.find((one) => one.path === path) ?? {};
-      expect([path, stride, spread?.count, spread?.min, spread?.max]).toEqual([path, 1, count * elements.mean.length, Number(min), Number(max)]);
-      expect(spread?.mean).toBeCloseTo(mean, 9);
-    }
-  });
+  it.each(["tfds/cartpole", "wild/lerobot_sparse"])(
+    "equal those of statistics, without action, reward or discount of a final observation: %s",
+    async (path) => {
+      const { statistics } = await import("../../../src/datasets/rlds/index.ts");
+      const reader = await openRlds(`${root}/test/data/${path}`);
+      const { leaves } = await statistics(reader);
+      await reader.close();
+      const all = new Distributions();
+      for (const { columns, episode } of await episodesOf(path)) all.add(columns, episode.steps.length, episode.final_step !== "transition");
+      for (const { path, count, min, max, mean, elements } of leaves) {
+        const { spread, stride } = all.all.find((one) => one.path === path) ?? {};
+        expect([path, stride, spread?.count, spread?.min, spread?.max]).toEqual([path, 1, count * elements.mean.length, Number(min), Number(max)]);
+        expect(spread?.mean).toBeCloseTo(mean, 9);
+      }
+    },
+  );
 
   it("count a part of large values, and texts by frequency", async () => {
     const all = new Distributions();

@@ -126,49 +126,45 @@ test.each(STORAGES)("acknowledged steps survive a crash at any unsynced byte (%s
   await recorder.close();
 });
 
-test.each(["raw", "png"] as const)(
-  "frames are on the disk before the log refers to them (%s)",
-  { timeout: 120_000 },
-  async (images) => {
-    const unsynced = new Set<string>();
-    const dir = memory({
-      fault: ({ kind, file }) => {
-        if (/\.(raw|png)$/.test(file)) {
-          if (kind === "write") unsynced.add(file);
-          if (kind === "sync" || kind === "remove") unsynced.delete(file);
-        }
-        return undefined;
-      },
-    });
-    const random = new TestRandom(13);
-    const twin: TwinEpisode[] = [];
-    const recorder = await opened({ dir, images, imagesIn: "files", segmentBytes: 4096, durability: "manual" });
-    let [sure, lost]: [Episodes, number] = [[], 0];
-    for (let i = 0; i < scaled(40); i++) {
-      await act(recorder, twin, random, 1 + random.below(12));
-      const now = expected(twin) as unknown as Episodes;
-      const way = random.below(4);
-      if (way === 0) await recorder.flush();
-      // Opening a reader in this process flushes the log.
-      if (way === 1) await openRecording(dir);
-      if (way < 2) sure = now;
-      // After a power failure, the whole log is on the disk, but frames that were not awaited are lost.
-      const left = dir.files();
-      for (const file of unsynced) left.delete(file);
-      lost += unsynced.size;
-      const found = await tried(left);
-      if (typeof found === "string") expect([found, sure.length]).toEqual(["EMPTY", 0]);
-      else {
-        // A discarded episode may exist or not, like an unfinished one at the end.
-        const least = begins(sure, now) ? sure : sure.slice(0, -1);
-        const most = begins(found, now) ? found : found.slice(0, -1);
-        expect([begins(least, found), begins(most, now)]).toEqual([true, true]);
+test.each(["raw", "png"] as const)("frames are on the disk before the log refers to them (%s)", { timeout: 120_000 }, async (images) => {
+  const unsynced = new Set<string>();
+  const dir = memory({
+    fault: ({ kind, file }) => {
+      if (/\.(raw|png)$/.test(file)) {
+        if (kind === "write") unsynced.add(file);
+        if (kind === "sync" || kind === "remove") unsynced.delete(file);
       }
+      return undefined;
+    },
+  });
+  const random = new TestRandom(13);
+  const twin: TwinEpisode[] = [];
+  const recorder = await opened({ dir, images, imagesIn: "files", segmentBytes: 4096, durability: "manual" });
+  let [sure, lost]: [Episodes, number] = [[], 0];
+  for (let i = 0; i < scaled(40); i++) {
+    await act(recorder, twin, random, 1 + random.below(12));
+    const now = expected(twin) as unknown as Episodes;
+    const way = random.below(4);
+    if (way === 0) await recorder.flush();
+    // Opening a reader in this process flushes the log.
+    if (way === 1) await openRecording(dir);
+    if (way < 2) sure = now;
+    // After a power failure, the whole log is on the disk, but frames that were not awaited are lost.
+    const left = dir.files();
+    for (const file of unsynced) left.delete(file);
+    lost += unsynced.size;
+    const found = await tried(left);
+    if (typeof found === "string") expect([found, sure.length]).toEqual(["EMPTY", 0]);
+    else {
+      // A discarded episode may exist or not, like an unfinished one at the end.
+      const least = begins(sure, now) ? sure : sure.slice(0, -1);
+      const most = begins(found, now) ? found : found.slice(0, -1);
+      expect([begins(least, found), begins(most, now)]).toEqual([true, true]);
     }
-    await recorder.close();
-    expect(lost).toBeGreaterThan(0);
-  },
-);
+  }
+  await recorder.close();
+  expect(lost).toBeGreaterThan(0);
+});
 
 const WAYS = ["flip", "flip", "cut", "delete", "zero", "append", "exchange"] as const;
 
@@ -247,61 +243,58 @@ describe("a full disk", () => {
       STORAGES.flatMap(([images, place]) => (["always", "manual"] as const).map((durability) => [images, place, durability] as const)),
       3,
     ),
-  )(
-    "a rejected call records nothing, and acknowledged steps survive (%s in %s, %s)",
-    async (images, imagesIn, durability) => {
-      const state = disk();
-      const { random } = state;
-      const twin: TwinEpisode[] = [];
-      const recorder = await opened({ dir: state.dir, images, imagesIn, durability, segmentBytes: 4096 });
-      let [refused, sure] = [0, 0];
-      const count = () => twin.reduce((sum, { steps }) => sum + steps.length, 0);
-      for (let i = 0; i < 200; i++) {
-        if (state.full === 0 && random.below(12) === 0) state.full = 1 + random.below(12);
-        const before = [recorder.episodes, recorder.length];
-        try {
-          if (recorder.length > 2 && random.below(4) === 0) {
-            const end = { task: `t${i}`, success: true };
-            await recorder.endEpisode(end);
-            (twin.at(-1) as TwinEpisode).end = end;
-          } else {
-            const step = stepOf(random);
-            recorder.step(step);
-            if (recorder.length === 1) twin.push({ steps: [step] });
-            else (twin.at(-1) as TwinEpisode).steps.push(step);
-          }
-          if (durability === "always") sure = count();
-        } catch (error) {
-          expect((error as { code: string }).code).toBe("IO");
-          expect((error as Error).message).toMatch(/ENOSPC.*this call had no effect/);
-          expect([recorder.episodes, recorder.length]).toEqual(before);
-          refused++;
+  )("a rejected call records nothing, and acknowledged steps survive (%s in %s, %s)", async (images, imagesIn, durability) => {
+    const state = disk();
+    const { random } = state;
+    const twin: TwinEpisode[] = [];
+    const recorder = await opened({ dir: state.dir, images, imagesIn, durability, segmentBytes: 4096 });
+    let [refused, sure] = [0, 0];
+    const count = () => twin.reduce((sum, { steps }) => sum + steps.length, 0);
+    for (let i = 0; i < 200; i++) {
+      if (state.full === 0 && random.below(12) === 0) state.full = 1 + random.below(12);
+      const before = [recorder.episodes, recorder.length];
+      try {
+        if (recorder.length > 2 && random.below(4) === 0) {
+          const end = { task: `t${i}`, success: true };
+          await recorder.endEpisode(end);
+          (twin.at(-1) as TwinEpisode).end = end;
+        } else {
+          const step = stepOf(random);
+          recorder.step(step);
+          if (recorder.length === 1) twin.push({ steps: [step] });
+          else (twin.at(-1) as TwinEpisode).steps.push(step);
         }
-        if (random.below(8) === 0)
-          await recorder.flush().then(
-            () => {
-              sure = count();
-            },
-            (error) => expect(error.code).toBe("IO"),
-          );
-        if (random.below(12) > 0) continue;
-        const found = await tried(state.dir.crash().files());
-        const there = typeof found === "string" ? 0 : found.reduce((sum, { steps }) => sum + steps.length, 0);
-        expect(there).toBeGreaterThanOrEqual(sure);
+        if (durability === "always") sure = count();
+      } catch (error) {
+        expect((error as { code: string }).code).toBe("IO");
+        expect((error as Error).message).toMatch(/ENOSPC.*this call had no effect/);
+        expect([recorder.episodes, recorder.length]).toEqual(before);
+        refused++;
       }
-      // If steps wait in memory, little is written before a flush, so few errors occur.
-      if (durability === "always" || imagesIn === "files") expect(refused).toBeGreaterThan(10);
-      state.full = 0;
-      await recorder.flush();
-      expect(await read(state.dir.crash())).toEqual(expected(twin));
-      await recorder.close();
-      if (imagesIn === "files") {
-        const frames = [...state.dir.files().keys()].filter((name) => /\.(raw|png)$/.test(name));
-        await (await opened({ dir: state.dir })).close();
-        expect(frames.length).toBe(2 * count());
-      }
-    },
-  );
+      if (random.below(8) === 0)
+        await recorder.flush().then(
+          () => {
+            sure = count();
+          },
+          (error) => expect(error.code).toBe("IO"),
+        );
+      if (random.below(12) > 0) continue;
+      const found = await tried(state.dir.crash().files());
+      const there = typeof found === "string" ? 0 : found.reduce((sum, { steps }) => sum + steps.length, 0);
+      expect(there).toBeGreaterThanOrEqual(sure);
+    }
+    // If steps wait in memory, little is written before a flush, so few errors occur.
+    if (durability === "always" || imagesIn === "files") expect(refused).toBeGreaterThan(10);
+    state.full = 0;
+    await recorder.flush();
+    expect(await read(state.dir.crash())).toEqual(expected(twin));
+    await recorder.close();
+    if (imagesIn === "files") {
+      const frames = [...state.dir.files().keys()].filter((name) => /\.(raw|png)$/.test(name));
+      await (await opened({ dir: state.dir })).close();
+      expect(frames.length).toBe(2 * count());
+    }
+  });
 
   test("a timer that finds no space logs it once, and the next step tries again", async () => {
     const state = disk();

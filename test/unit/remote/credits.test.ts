@@ -34,45 +34,37 @@ describe("shared frames", () => {
     receipt: 0,
   };
 
-  test.each(["block", "columns"] as const)(
-    "a peer that repeats one frame in many rows of kind %s is closed with 4004",
-    async (kind) => {
-      const replay = made();
-      const [here, there] = memoryChannels();
-      const peer = new RawPeer(there);
-      // Only the first block is accepted, so no further blocks are confirmed.
-      const limits = { inFlightBytes: 1 << 20, stepsPerSecond: 1 };
-      const accepting = replay.acceptWriter(here, { items, limits, maxInFlight: 1_000_000 });
-      await peer.heard("invite");
-      peer.send("hello", hello);
-      const [accepted] = await Promise.all([accepting, peer.heard("welcome")]);
-      const rows = 32;
-      const references = new Uint32Array(4 * rows);
-      let wireBytes = 0;
-      const post = (number: number) => {
-        const frames = [number === 1 ? 1 : 0];
-        const fields =
-          kind === "block" ? { number, slots: rows, calls: [], columns: [], frames } : { number, rows, ends: false, finals: 0, priorities: [0], frames };
-        const parts = [
-          references,
-          new Int32Array(rows),
-          ...(kind === "block" ? [new Uint8Array(rows)] : []),
-          ...(number === 1 ? [new Uint8Array(PIXELS)] : []),
-        ];
-        const bytes = frame(kind, fields, parts);
-        wireBytes += bytes.length;
-        peer.raw(bytes);
-      };
-      for (let number = 1; number <= 10; number++) post(number);
-      await peer.closed;
-      const { error } = await accepted.closed;
-      expect([peer.code, (error as Error).message]).toEqual([4004, expect.stringMatching(/steps and \d+ bytes are unconfirmed/)]);
-      const [, bytes] = /and (\d+) bytes/.exec((error as Error).message) as unknown as [string, string];
-      // The session was closed because of the number of rows, although few bytes were sent.
-      expect(Number(bytes)).toBe(Math.ceil((1 << 20) / (rows * ROW_BYTES)) * rows * ROW_BYTES);
-      expect(wireBytes).toBeLessThan(1 << 15);
-    },
-  );
+  test.each(["block", "columns"] as const)("a peer that repeats one frame in many rows of kind %s is closed with 4004", async (kind) => {
+    const replay = made();
+    const [here, there] = memoryChannels();
+    const peer = new RawPeer(there);
+    // Only the first block is accepted, so no further blocks are confirmed.
+    const limits = { inFlightBytes: 1 << 20, stepsPerSecond: 1 };
+    const accepting = replay.acceptWriter(here, { items, limits, maxInFlight: 1_000_000 });
+    await peer.heard("invite");
+    peer.send("hello", hello);
+    const [accepted] = await Promise.all([accepting, peer.heard("welcome")]);
+    const rows = 32;
+    const references = new Uint32Array(4 * rows);
+    let wireBytes = 0;
+    const post = (number: number) => {
+      const frames = [number === 1 ? 1 : 0];
+      const fields =
+        kind === "block" ? { number, slots: rows, calls: [], columns: [], frames } : { number, rows, ends: false, finals: 0, priorities: [0], frames };
+      const parts = [references, new Int32Array(rows), ...(kind === "block" ? [new Uint8Array(rows)] : []), ...(number === 1 ? [new Uint8Array(PIXELS)] : [])];
+      const bytes = frame(kind, fields, parts);
+      wireBytes += bytes.length;
+      peer.raw(bytes);
+    };
+    for (let number = 1; number <= 10; number++) post(number);
+    await peer.closed;
+    const { error } = await accepted.closed;
+    expect([peer.code, (error as Error).message]).toEqual([4004, expect.stringMatching(/steps and \d+ bytes are unconfirmed/)]);
+    const [, bytes] = /and (\d+) bytes/.exec((error as Error).message) as unknown as [string, string];
+    // The session was closed because of the number of rows, although few bytes were sent.
+    expect(Number(bytes)).toBe(Math.ceil((1 << 20) / (rows * ROW_BYTES)) * rows * ROW_BYTES);
+    expect(wireBytes).toBeLessThan(1 << 15);
+  });
 
   test("rows that fill frameBytes when expanded are accepted, and one row more is closed with 4003", async () => {
     const narrow = { frames: shared("pixels", u8(16, 16), 4) };

@@ -137,36 +137,33 @@ describe("a session that continues", () => {
 
   const open = { spec, tables, durability: "manual", logger: null } as const;
 
-  test.each(["in the same run", "in a later run"])(
-    'is not restored after a restart if its confirm: "disk" became "memory" %s',
-    async (when) => {
-      let dir = memory();
-      const server = new MemoryServer(await Replay.open({ ...open, dir }), {});
-      const disk = { items, confirm: "disk", name: "actor" };
-      const writable = server as { options: object };
-      writable.options = disk;
-      const writer = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 600_000 });
-      await writer.append({ n: 0 });
-      await writer.flush();
-      writable.options = { ...disk, confirm: "memory" };
-      if (when === "in a later run") {
-        server.die();
-        dir = dir.crash();
-        server.replay = (await Replay.open({ ...open, dir })) as never;
-      } else server.break();
-      await writer.append({ n: 1 });
-      await writer.flush();
-      // The step is on the disk, but the actor does not know; a lower count would make the actor send the step again.
-      await (server.replay as unknown as { flush(): Promise<void> }).flush();
+  test.each(["in the same run", "in a later run"])('is not restored after a restart if its confirm: "disk" became "memory" %s', async (when) => {
+    let dir = memory();
+    const server = new MemoryServer(await Replay.open({ ...open, dir }), {});
+    const disk = { items, confirm: "disk", name: "actor" };
+    const writable = server as { options: object };
+    writable.options = disk;
+    const writer = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 600_000 });
+    await writer.append({ n: 0 });
+    await writer.flush();
+    writable.options = { ...disk, confirm: "memory" };
+    if (when === "in a later run") {
       server.die();
       dir = dir.crash();
       server.replay = (await Replay.open({ ...open, dir })) as never;
-      writable.options = disk;
-      expectError(await errorFrom(writer.flush()), "NOT_FOUND", /The Replay was restarted/);
-      const { t } = (server.replay as unknown as ReturnType<typeof made>).tables;
-      expect([...t.sample(t.size, { replacement: false }).steps.n.data]).toEqual([0, 1]);
-    },
-  );
+    } else server.break();
+    await writer.append({ n: 1 });
+    await writer.flush();
+    // The step is on the disk, but the actor does not know; a lower count would make the actor send the step again.
+    await (server.replay as unknown as { flush(): Promise<void> }).flush();
+    server.die();
+    dir = dir.crash();
+    server.replay = (await Replay.open({ ...open, dir })) as never;
+    writable.options = disk;
+    expectError(await errorFrom(writer.flush()), "NOT_FOUND", /The Replay was restarted/);
+    const { t } = (server.replay as unknown as ReturnType<typeof made>).tables;
+    expect([...t.sample(t.size, { replacement: false }).steps.n.data]).toEqual([0, 1]);
+  });
 
   test('is restored after a restart if confirm: "memory" became "disk" and it has a name', async () => {
     let dir = memory();

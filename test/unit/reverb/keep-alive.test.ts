@@ -50,28 +50,25 @@ const ended = (promise: Promise<unknown>) =>
     (error) => error,
   );
 
-it.each(["insert", "sampler", "writer"] as const)(
-  "a server that stops while it blocks %s, after it answered pings, is detected",
-  async (kind) => {
-    const { client, seen, questions } = await waiting({});
-    const call = {
-      insert: () => client.insert({ act: 1 }, { t: 1 }),
-      sampler: async () => await client.sampler("t").next(),
-      writer: async () => {
-        const writer = client.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
-        await writer.append({ act: 1 });
-        await writer.flush();
-      },
-    };
-    const end = ended(call[kind]());
-    while (seen.pings === 0) await later(5);
-    const first = questions();
-    while (questions() < first + 3) await later(5);
-    seen.isSilent = true;
-    expect(await end).toMatchObject({ code: "IO" });
-    expect(seen.pings).toBe(1);
-  },
-);
+it.each(["insert", "sampler", "writer"] as const)("a server that stops while it blocks %s, after it answered pings, is detected", async (kind) => {
+  const { client, seen, questions } = await waiting({});
+  const call = {
+    insert: () => client.insert({ act: 1 }, { t: 1 }),
+    sampler: async () => await client.sampler("t").next(),
+    writer: async () => {
+      const writer = client.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
+      await writer.append({ act: 1 });
+      await writer.flush();
+    },
+  };
+  const end = ended(call[kind]());
+  while (seen.pings === 0) await later(5);
+  const first = questions();
+  while (questions() < first + 3) await later(5);
+  seen.isSilent = true;
+  expect(await end).toMatchObject({ code: "IO" });
+  expect(seen.pings).toBe(1);
+});
 
 it("a busy server is checked every keepAliveMs over one connection, and the call continues", async () => {
   const { twin, client, seen, between, questions } = await waiting({});

@@ -141,24 +141,21 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
   });
 });
 
-test.each(["always", "manual", { everyMs: 10 }, { everyMs: 1000 }] as const)(
-  "all counts are exact after flush and after dispose: %j",
-  async (durability) => {
-    const dir = memory();
-    const replay = await filled(dir, durability, { sampler: prioritized(0.6) });
-    for (let k = 0; k < 20; k++) {
-      drawn(replay, 30);
-      await replay.flush();
-      if (k % 5 === 0) expect(seen(await left(dir)).equals(seen(replay))).toBe(true);
-    }
-    drawn(replay, 100);
-    const twin = seen(replay);
-    replay.dispose();
-    const reopened = await left(dir);
-    expect(seen(reopened).equals(twin)).toBe(true);
-    expect(vi.getTimerCount()).toBe(0);
-  },
-);
+test.each(["always", "manual", { everyMs: 10 }, { everyMs: 1000 }] as const)("all counts are exact after flush and after dispose: %j", async (durability) => {
+  const dir = memory();
+  const replay = await filled(dir, durability, { sampler: prioritized(0.6) });
+  for (let k = 0; k < 20; k++) {
+    drawn(replay, 30);
+    await replay.flush();
+    if (k % 5 === 0) expect(seen(await left(dir)).equals(seen(replay))).toBe(true);
+  }
+  drawn(replay, 100);
+  const twin = seen(replay);
+  replay.dispose();
+  const reopened = await left(dir);
+  expect(seen(reopened).equals(twin)).toBe(true);
+  expect(vi.getTimerCount()).toBe(0);
+});
 
 test("with manual durability, a kept value is restored with the counts of its moment", async () => {
   const dir = memory();

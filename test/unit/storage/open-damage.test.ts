@@ -160,47 +160,44 @@ const FAULTS: readonly (readonly [Operation["kind"], Fault])[] = [
 
 const REFUSALS = FAULTS.flatMap(([kind, fault]) => LEAVES.map(([name, spec]) => [kind, fault, name, spec] as const));
 
-test.each(REFUSALS)(
-  "a disk fault (%s, %j) is reported, and acknowledged calls survive it: %s leaves",
-  async (kind, fault, _, spec) => {
-    for (let index = 1; index < 40; index += stride(1)) {
-      let faults = 0;
-      const dir = memory({
-        fault: (operation) => {
-          if (operation.kind !== kind || operation.index !== index) return undefined;
-          // If writing a seal fails, the seal is omitted without an error.
-          if (kind !== "write" || operation.bytes !== 24) faults++;
-          return fault;
-        },
-      });
-      let told = 0;
-      const replay = await again(dir, { ...SMALL, spec, segmentBytes: 4096, logger: () => told++ });
-      const [past, random] = [new Past(false), new TestRandom(index)];
-      past.note(replay);
-      const known = async (call: () => unknown): Promise<boolean> => {
-        try {
-          await call();
-          return true;
-        } catch (error) {
-          expect((error as ReplayError).code).toBe("IO");
-          told++;
-          return false;
-        }
-      };
-      for (let k = 0; k < 150; k++) {
-        await known(() => act(replay, random));
-        past.note(replay);
-        if (k % 3 === 0 && (await known(() => replay.flush()))) past.acknowledged = past.calls;
+test.each(REFUSALS)("a disk fault (%s, %j) is reported, and acknowledged calls survive it: %s leaves", async (kind, fault, _, spec) => {
+  for (let index = 1; index < 40; index += stride(1)) {
+    let faults = 0;
+    const dir = memory({
+      fault: (operation) => {
+        if (operation.kind !== kind || operation.index !== index) return undefined;
+        // If writing a seal fails, the seal is omitted without an error.
+        if (kind !== "write" || operation.bytes !== 24) faults++;
+        return fault;
+      },
+    });
+    let told = 0;
+    const replay = await again(dir, { ...SMALL, spec, segmentBytes: 4096, logger: () => told++ });
+    const [past, random] = [new Past(false), new TestRandom(index)];
+    past.note(replay);
+    const known = async (call: () => unknown): Promise<boolean> => {
+      try {
+        await call();
+        return true;
+      } catch (error) {
+        expect((error as ReplayError).code).toBe("IO");
+        told++;
+        return false;
       }
-      const left = await again(dir.crash());
-      past.holds(left);
-      if (faults > 0 && fault.code !== undefined) expect(told).toBeGreaterThan(0);
-      // A disk that was full can be used again, but a disk whose sync failed is not trusted. The single fault may occur only in this flush.
-      if (kind !== "sync" || faults === 0) expect((await known(() => replay.flush())) || (await known(() => replay.flush()))).toBe(true);
-      left.dispose();
+    };
+    for (let k = 0; k < 150; k++) {
+      await known(() => act(replay, random));
+      past.note(replay);
+      if (k % 3 === 0 && (await known(() => replay.flush()))) past.acknowledged = past.calls;
     }
-  },
-);
+    const left = await again(dir.crash());
+    past.holds(left);
+    if (faults > 0 && fault.code !== undefined) expect(told).toBeGreaterThan(0);
+    // A disk that was full can be used again, but a disk whose sync failed is not trusted. The single fault may occur only in this flush.
+    if (kind !== "sync" || faults === 0) expect((await known(() => replay.flush())) || (await known(() => replay.flush()))).toBe(true);
+    left.dispose();
+  }
+});
 
 test("opening rejects a segment of another run and missing last segments", async () => {
   const runs = await Promise.all([memory(), memory()].map((dir) => written(dir, 30_000, { segmentBytes: 8192 }).then(() => dir.files())));
@@ -212,50 +209,47 @@ test("opening rejects a segment of another run and missing last segments", async
   for (let left = names.length - 1; left > 0; left--) await corrupt(new Map([...own].filter(([name]) => names.indexOf(name) < left)));
 });
 
-test.runIf(whole).each(LEAVES)(
-  "salvage makes a journal that opens normally, and rejects one that lost live segments: %s leaves",
-  async (_, spec) => {
-    const dir = memory();
-    const { past } = await written(dir, 30_000, { spec, segmentBytes: 8192 });
-    const files = dir.files();
-    const names = [...files.keys()].sort();
-    const damages: [string, Map<string, Uint8Array>][] = names.slice(1).flatMap((name) => {
-      const bytes = files.get(name) as Uint8Array;
-      const flipped = bytes.slice();
-      flipped[bytes.length >> 1] = 255 - (flipped[bytes.length >> 1] as number);
-      const rest = new Map<string, Uint8Array>(files);
-      rest.delete(name);
-      return [[name, new Map<string, Uint8Array>(files).set(name, flipped)] as const, [name, rest] as const] as [string, Map<string, Uint8Array>][];
-    });
-    for (const [, damaged] of damages) {
-      const salvaged = memory({ files: damaged });
-      const replay = await again(salvaged, { salvage: true, logger: null });
-      expect(past.find(replay)).toBeGreaterThan(0);
-      // Salvaging writes immediately, so everything is on the disk.
-      const left = await again(salvaged.crash(), { logger: null });
-      expect(past.find(left)).toBe(past.find(replay));
-      act(replay, new TestRandom(1));
-      past.note(replay);
-      await replay.flush();
-      const last = await again(salvaged.crash(), { logger: null });
-      expect(past.find(last)).toBe(past.calls);
-      for (const one of [replay, left, last]) one.dispose();
-    }
-    // The replacements of released records may be after the damage.
-    const full = memory();
-    const replay = await again(full, { ...SMALL, spec, segmentBytes: 4096 });
-    const random = new TestRandom(3);
-    for (let k = 0; k < 1500; k++) {
-      act(replay, random);
-      if (k % 10 === 0) await replay.flush();
-    }
-    replay.dispose();
-    const ring = full.files();
-    const [oldest, second] = [...ring.keys()].sort() as [string, string];
-    expect(oldest).not.toBe("00000001.rpr");
-    const cutOff = new Map<string, Uint8Array>(ring).set(second, (ring.get(second) as Uint8Array).subarray(0, 2000));
-    const refused = memory({ files: cutOff });
-    await expect(again(refused, { salvage: true, logger: null })).rejects.toThrow(/has deleted that data|is missing\. Nothing before it can be salvaged/);
-    expect(refused.files()).toEqual(new Map(cutOff));
-  },
-);
+test.runIf(whole).each(LEAVES)("salvage makes a journal that opens normally, and rejects one that lost live segments: %s leaves", async (_, spec) => {
+  const dir = memory();
+  const { past } = await written(dir, 30_000, { spec, segmentBytes: 8192 });
+  const files = dir.files();
+  const names = [...files.keys()].sort();
+  const damages: [string, Map<string, Uint8Array>][] = names.slice(1).flatMap((name) => {
+    const bytes = files.get(name) as Uint8Array;
+    const flipped = bytes.slice();
+    flipped[bytes.length >> 1] = 255 - (flipped[bytes.length >> 1] as number);
+    const rest = new Map<string, Uint8Array>(files);
+    rest.delete(name);
+    return [[name, new Map<string, Uint8Array>(files).set(name, flipped)] as const, [name, rest] as const] as [string, Map<string, Uint8Array>][];
+  });
+  for (const [, damaged] of damages) {
+    const salvaged = memory({ files: damaged });
+    const replay = await again(salvaged, { salvage: true, logger: null });
+    expect(past.find(replay)).toBeGreaterThan(0);
+    // Salvaging writes immediately, so everything is on the disk.
+    const left = await again(salvaged.crash(), { logger: null });
+    expect(past.find(left)).toBe(past.find(replay));
+    act(replay, new TestRandom(1));
+    past.note(replay);
+    await replay.flush();
+    const last = await again(salvaged.crash(), { logger: null });
+    expect(past.find(last)).toBe(past.calls);
+    for (const one of [replay, left, last]) one.dispose();
+  }
+  // The replacements of released records may be after the damage.
+  const full = memory();
+  const replay = await again(full, { ...SMALL, spec, segmentBytes: 4096 });
+  const random = new TestRandom(3);
+  for (let k = 0; k < 1500; k++) {
+    act(replay, random);
+    if (k % 10 === 0) await replay.flush();
+  }
+  replay.dispose();
+  const ring = full.files();
+  const [oldest, second] = [...ring.keys()].sort() as [string, string];
+  expect(oldest).not.toBe("00000001.rpr");
+  const cutOff = new Map<string, Uint8Array>(ring).set(second, (ring.get(second) as Uint8Array).subarray(0, 2000));
+  const refused = memory({ files: cutOff });
+  await expect(again(refused, { salvage: true, logger: null })).rejects.toThrow(/has deleted that data|is missing\. Nothing before it can be salvaged/);
+  expect(refused.files()).toEqual(new Map(cutOff));
+});

@@ -199,35 +199,32 @@ test.each(some(FORMS, 1))("the openedBytes of a plan are enough for an opened Re
   }
 });
 
-test.each(some(FORMS, 1))(
-  "with openedBytes and full memory, the journal still writes, compacts and opens: steps of %s",
-  async (_, spec, step) => {
-    const options = { spec, tables: { t: { maxSize: 20 }, long: { maxSize: 150 } } };
-    const { openedBytes } = Replay.plan(options);
-    const dir = memory();
-    let before: object | undefined;
-    for (let session = 0; session < 3; session++) {
-      const replay = await open({ dir, ...options, maxBytes: openedBytes, segmentBytes: 1 << 17, durability: "manual" });
-      if (before !== undefined) expect(replay.stats().tables).toEqual(before);
-      const [writer = replay.writer({ keep: 100 })] = replay.writers;
-      const [first] = dir.list().sort();
-      for (let k = 0, full = 0; full < 3; k++) {
-        try {
-          writer.append(step as never);
-          writer.createItem("t", { length: 1 });
-          if (k % 90 === 89) writer.createItem("long", { length: 90 });
-        } catch (error) {
-          expect((error as { code?: string }).code).toBe("OUT_OF_MEMORY");
-          await replay.flush();
-          expect(Replay.restore(replay.snapshot()).stats().tables).toEqual(replay.stats().tables);
-          // At the end of a session memory is full, so the next session starts without space for items.
-          if (++full < 3) replay.table("long").clear();
-        }
-        if (k % 10 === 9) await replay.flush();
+test.each(some(FORMS, 1))("with openedBytes and full memory, the journal still writes, compacts and opens: steps of %s", async (_, spec, step) => {
+  const options = { spec, tables: { t: { maxSize: 20 }, long: { maxSize: 150 } } };
+  const { openedBytes } = Replay.plan(options);
+  const dir = memory();
+  let before: object | undefined;
+  for (let session = 0; session < 3; session++) {
+    const replay = await open({ dir, ...options, maxBytes: openedBytes, segmentBytes: 1 << 17, durability: "manual" });
+    if (before !== undefined) expect(replay.stats().tables).toEqual(before);
+    const [writer = replay.writer({ keep: 100 })] = replay.writers;
+    const [first] = dir.list().sort();
+    for (let k = 0, full = 0; full < 3; k++) {
+      try {
+        writer.append(step as never);
+        writer.createItem("t", { length: 1 });
+        if (k % 90 === 89) writer.createItem("long", { length: 90 });
+      } catch (error) {
+        expect((error as { code?: string }).code).toBe("OUT_OF_MEMORY");
+        await replay.flush();
+        expect(Replay.restore(replay.snapshot()).stats().tables).toEqual(replay.stats().tables);
+        // At the end of a session memory is full, so the next session starts without space for items.
+        if (++full < 3) replay.table("long").clear();
       }
-      expect(dir.list().sort()[0]).not.toBe(first);
-      before = replay.stats().tables;
-      replay.dispose();
+      if (k % 10 === 9) await replay.flush();
     }
-  },
-);
+    expect(dir.list().sort()[0]).not.toBe(first);
+    before = replay.stats().tables;
+    replay.dispose();
+  }
+});

@@ -43,12 +43,15 @@ async function summary(reader: RldsReader<unknown>) {
 }
 
 describe("a directory of reprise/storage", () => {
-  it.each(["tfds/cartpole", "minari/cartpole/scripted-v0", "extra/lerobot_v3", "d4rl"])("returns the same episodes of %s as the folder on disk", async (name) => {
-    const from = memory({ files: filesOf(dataFolder(name)) });
-    const expected = await summary(await openRlds(dataFolder(name)));
-    expect(await summary(await openRlds(from))).toEqual(expected);
-    expect(await summary(await openRlds(foreign(from)))).toEqual(expected);
-  });
+  it.each(["tfds/cartpole", "minari/cartpole/scripted-v0", "extra/lerobot_v3", "d4rl"])(
+    "returns the same episodes of %s as the folder on disk",
+    async (name) => {
+      const from = memory({ files: filesOf(dataFolder(name)) });
+      const expected = await summary(await openRlds(dataFolder(name)));
+      expect(await summary(await openRlds(from))).toEqual(expected);
+      expect(await summary(await openRlds(foreign(from)))).toEqual(expected);
+    },
+  );
 
   it("is rejected if it is empty, unreadable or has no dataset", async () => {
     for (const open of [openRlds, openReplay, openRecording] as readonly ((from: Source) => Promise<unknown>)[])

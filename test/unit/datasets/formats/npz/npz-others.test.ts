@@ -114,25 +114,28 @@ describe("arrays that are not columns of steps", () => {
   });
 });
 
-it.each(["starts", "imitation", "obj_info", "scalar_meta"])("%s: truncated files throw an RldsError, and flipped bytes either throw one or read", async (name) => {
-  const bytes = fileBytes(wild(name));
-  const read = async (data: Uint8Array<ArrayBuffer>) => {
-    const reader = await openNpz(new Blob([data]), { maxBytes: 2 ** 20 });
-    return (await all(reader)).map(({ steps }) => steps.length);
-  };
-  const expected = await read(bytes);
-  for (let cut = 0; cut < bytes.length; cut += 37) await expect(read(bytes.slice(0, cut))).rejects.toMatchObject({ name: "RldsError" });
-  for (let at = 0; at < bytes.length; at += 23) {
-    const flipped = bytes.slice();
-    flipped[at] = (flipped[at] as number) ^ 0x55;
-    const result = await read(flipped).catch((error) => error);
-    if (result instanceof Error) expect(result).toMatchObject({ name: "RldsError" });
-    else
-      expect(result.reduce((sum: number, length: number) => sum + length, 0)).toBeLessThanOrEqual(
-        expected.reduce((sum: number, length: number) => sum + length, 0) + 30,
-      );
-  }
-});
+it.each(["starts", "imitation", "obj_info", "scalar_meta"])(
+  "%s: truncated files throw an RldsError, and flipped bytes either throw one or read",
+  async (name) => {
+    const bytes = fileBytes(wild(name));
+    const read = async (data: Uint8Array<ArrayBuffer>) => {
+      const reader = await openNpz(new Blob([data]), { maxBytes: 2 ** 20 });
+      return (await all(reader)).map(({ steps }) => steps.length);
+    };
+    const expected = await read(bytes);
+    for (let cut = 0; cut < bytes.length; cut += 37) await expect(read(bytes.slice(0, cut))).rejects.toMatchObject({ name: "RldsError" });
+    for (let at = 0; at < bytes.length; at += 23) {
+      const flipped = bytes.slice();
+      flipped[at] = (flipped[at] as number) ^ 0x55;
+      const result = await read(flipped).catch((error) => error);
+      if (result instanceof Error) expect(result).toMatchObject({ name: "RldsError" });
+      else
+        expect(result.reduce((sum: number, length: number) => sum + length, 0)).toBeLessThanOrEqual(
+          expected.reduce((sum: number, length: number) => sum + length, 0) + 30,
+        );
+    }
+  },
+);
 
 async function observationsOf(name: string): Promise<unknown> {
   const { unzipSync } = await import("fflate");

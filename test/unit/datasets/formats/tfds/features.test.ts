@@ -56,13 +56,16 @@ describe.each([
   });
 });
 
-test.each(["observation/jpeg", "observation/grey_jpeg"])("%s equals the pixels that TensorFlow decodes, within the tolerance of JPEG decoders", async (path) => {
-  const { pixels } = EXPECTED.images.train.columns[path] as { pixels: number[] };
-  const data = ((await column("images", path)) as Uint8Array).subarray(0, pixels.length);
-  const differences = Array.from(data, (value, i) => Math.abs(value - (pixels[i] as number)));
-  expect(Math.max(...differences)).toBeLessThanOrEqual(8);
-  expect(differences.reduce((sum, difference) => sum + difference, 0) / differences.length).toBeLessThan(2);
-});
+test.each(["observation/jpeg", "observation/grey_jpeg"])(
+  "%s equals the pixels that TensorFlow decodes, within the tolerance of JPEG decoders",
+  async (path) => {
+    const { pixels } = EXPECTED.images.train.columns[path] as { pixels: number[] };
+    const data = ((await column("images", path)) as Uint8Array).subarray(0, pixels.length);
+    const differences = Array.from(data, (value, i) => Math.abs(value - (pixels[i] as number)));
+    expect(Math.max(...differences)).toBeLessThanOrEqual(8);
+    expect(differences.reduce((sum, difference) => sum + difference, 0) / differences.length).toBeLessThan(2);
+  },
+);
 
 test('images: "bytes" returns encoded images', async () => {
   const reader = await openTfds(`${DATA}images`, { images: "bytes" });

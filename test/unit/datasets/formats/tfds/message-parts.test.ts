@@ -6,22 +6,25 @@ import { MessageParts } from "../../../../../src/datasets/formats/tfds/message-p
 
 const bytesOf = (n: number) => Uint8Array.from({ length: n }, (_, i) => i * 7);
 
-test.each([0, 1, 63, 64, 127, 128, 4096, 4097, 65_535, 65_536, 65_537, 300_000])("fields of %i bytes equal those of the protobuf library, even in nested messages", (n) => {
-  const parts = new MessageParts();
-  const writer = new BinaryWriter();
-  for (const length of [3, n, n, 5]) {
-    const [inner, outer] = [new MessageParts(), new MessageParts()];
-    inner.field(2, bytesOf(length));
-    outer.message(3, inner);
-    parts.message(1, outer);
-    parts.field(16, bytesOf(length));
-    const ld = WireType.LengthDelimited;
-    writer.tag(1, ld).fork().tag(3, ld).fork().tag(2, ld).bytes(bytesOf(length)).join().join().tag(16, ld).bytes(bytesOf(length));
-  }
-  const expected = writer.finish();
-  expect(parts.length).toBe(expected.length);
-  expect(Buffer.from(concat(parts.parts)).equals(expected)).toBe(true);
-});
+test.each([0, 1, 63, 64, 127, 128, 4096, 4097, 65_535, 65_536, 65_537, 300_000])(
+  "fields of %i bytes equal those of the protobuf library, even in nested messages",
+  (n) => {
+    const parts = new MessageParts();
+    const writer = new BinaryWriter();
+    for (const length of [3, n, n, 5]) {
+      const [inner, outer] = [new MessageParts(), new MessageParts()];
+      inner.field(2, bytesOf(length));
+      outer.message(3, inner);
+      parts.message(1, outer);
+      parts.field(16, bytesOf(length));
+      const ld = WireType.LengthDelimited;
+      writer.tag(1, ld).fork().tag(3, ld).fork().tag(2, ld).bytes(bytesOf(length)).join().join().tag(16, ld).bytes(bytesOf(length));
+    }
+    const expected = writer.finish();
+    expect(parts.length).toBe(expected.length);
+    expect(Buffer.from(concat(parts.parts)).equals(expected)).toBe(true);
+  },
+);
 
 test.each([
   ["flags", Uint8Array.from({ length: 70_000 }, (_, i) => i & 1)],
