@@ -386,7 +386,7 @@ function play(seed: number, rounds: number): number {
   return looked;
 }
 
-test("draws that relabel give what a naive reading of the same steps gives, and so does a restored copy", () => {
+test("relabeling draws match a naive computation on the same steps, before and after a restore", () => {
   let looked = 0;
   for (let seed = 0; seed < scaled(200, 8); seed++) looked += play(seed, 60);
   expect(looked).toBeGreaterThan(scaled(5_000, 200));

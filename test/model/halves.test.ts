@@ -70,9 +70,9 @@ function replaysOf({ options, writers }: World, modules: readonly (WebAssembly.M
   });
 }
 
-describe("in lock-step, half floats and f32 show the same", () => {
+describe("half floats and f32 in lock-step", () => {
   const seeds = Array.from({ length: scaled(60, 1) }, (_, i) => i + 1);
-  test.each(seeds)("in every call, saved and restored, and by both builds, seed %i", (seed) => {
+  test.each(seeds)("return equal results in all calls, after restores and in both builds, seed %i", (seed) => {
     const random = new TestRandom(seed);
     const world = worldOf(seed, random, specOf);
     const twins = new TwinHalves(replaysOf(world, [undefined, undefined, moduleOf("scalar")]));
@@ -103,9 +103,9 @@ async function episodesOf(dir: MemoryDirectory): Promise<unknown[]> {
   return found;
 }
 
-describe("in journals, half floats and f32 show the same", () => {
+describe("half floats and f32 in journals", () => {
   const seeds = Array.from({ length: scaled(20, 1) }, (_, i) => i + 1);
-  test.each(seeds)("reopened after a kill, and read back, seed %i", async (seed) => {
+  test.each(seeds)("are equal when reopened after a kill and when read back, seed %i", async (seed) => {
     const random = new TestRandom(seed);
     const world = worldOf(2 * seed + 1, random, specOf);
     const { spec, ...rest } = world.options;
@@ -133,13 +133,13 @@ describe("in journals, half floats and f32 show the same", () => {
   });
 });
 
-describe("values that one call widens", () => {
+describe("half-float values widened by one call", () => {
   const kinds: [string, (shape: readonly [number, number]) => RowLeaf][] = [
     ["of a wide leaf", (shape) => f16(...shape)],
     ["of shared frames", (shape) => shared("screens", f16(...shape), 2)],
     ["of packed frames", (shape) => packed("screens", bf16(...shape), 2)],
   ];
-  test.each(kinds)("%s, of more items than the window holds, and of one that alone is longer", (_, leaf) => {
+  test.each(kinds)("%s equal f32 values, for many items and for an item longer than the window", (_, leaf) => {
     const spec = { observation: leaf([84, 84]), reward: f16() } as unknown as Spec;
     const tables = { t: { maxSize: 40 } };
     const twins = new TwinHalves([widened(spec), spec].map((one) => new Replay({ spec: one, tables, seed: 3 }) as unknown as AnyReplay));

@@ -55,7 +55,7 @@ function shownOf(batch: Batch<unknown>): unknown {
   };
 }
 
-test("filled again or new, a batch shows the same", () => {
+test("a reused batch has the same contents as a new batch", () => {
   for (let seed = 1; seed <= scaled(12, 1); seed++) {
     const random = new TestRandom(seed);
     const replays = [replayOf(seed), replayOf(seed)] as const;

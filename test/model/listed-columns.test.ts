@@ -33,7 +33,7 @@ function named({ at, from = 0, to, step = 1, steps }: Column, width: number): re
   return all;
 }
 
-test("give the steps of each item that they name, zeros where there are none", () => {
+test("listed columns return the listed steps of each item, and zeros for missing steps", () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 5 }),
@@ -78,7 +78,7 @@ test("give the steps of each item that they name, zeros where there are none", (
   );
 });
 
-test("name steps in any order, and a step twice; items are created with such columns", () => {
+test("listed columns of items accept steps in any order and more than once", () => {
   const replay = new Replay({ spec: { x: i32() }, tables: { t: { maxSize: 9 } } });
   const writer = replay.writer();
   for (let x = 0; x < 5; x++) writer.append({ x });

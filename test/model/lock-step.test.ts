@@ -51,9 +51,9 @@ function limited(sampler: Selector, remover: Selector, maxSize: number, random: 
 const REMOVERS = SELECTORS.filter((kind) => !SELECTOR_KINDS[kind].samplesOnly);
 
 for (const samplerKind of SELECTORS) {
-  describe(`a table with a ${samplerKind} sampler does what its twin does`, () => {
+  describe(`a table with a ${samplerKind} sampler matches its twin`, () => {
     for (const removerKind of each(2, REMOVERS, SELECTORS.indexOf(samplerKind))) {
-      test(`under a ${removerKind} remover`, () => {
+      test(`with a ${removerKind} remover`, () => {
         for (const [i, maxSize] of each(6, [...SIZES.entries()], SELECTORS.indexOf(removerKind))) {
           const seed = 100 * SELECTORS.indexOf(samplerKind) + 1000 * SELECTORS.indexOf(removerKind) + i;
           const random = new TestRandom(seed);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { f32, Replay } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 
-test("a step whose item finds no room in the map of episodes is refused", () => {
+test("a step without room in the map of episodes throws OUT_OF_MEMORY and is not stored", () => {
   // Each item is a separate episode, which takes more memory than planned.
   const options = { spec: { a: f32() }, tables: { t: { maxSize: 20_000, maxPending: 0 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });

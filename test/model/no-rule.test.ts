@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { f32, Replay } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 
-test("a block longer than the window keeps what fits the window, and frees the rest", () => {
+test("a writer without rules keeps only the steps of its window from a longer block", () => {
   for (const keep of [1, 3, 4, 32]) {
     const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 4 } } });
     const writer = replay.writer({ keep });

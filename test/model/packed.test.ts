@@ -37,9 +37,9 @@ function replaysOf({ options, writers }: World, modules: readonly (WebAssembly.M
   });
 }
 
-describe("in lock-step, packed and unpacked leaves show the same", () => {
+describe("packed and unpacked leaves in lock-step", () => {
   const seeds = Array.from({ length: scaled(slow ? 60 : 30, 1) }, (_, i) => i + 1);
-  test.each(seeds)("in every call, saved and restored, and by both builds, seed %i", (seed) => {
+  test.each(seeds)("return equal results in all calls, after restores and in both builds, seed %i", (seed) => {
     const random = new TestRandom(seed);
     const world = worldOf(seed, random);
     // One Replay is unpacked, one is packed, and one is packed, uses the scalar build and is never interrupted. The last is omitted if items have columns,
@@ -65,14 +65,14 @@ describe("in lock-step, packed and unpacked leaves show the same", () => {
   });
 });
 
-describe("in journals, packed and unpacked leaves show the same", () => {
+describe("packed and unpacked leaves in journals", () => {
   const ways: readonly Partial<OpenOptions>[] = [
     { segmentBytes: 8192 },
     { segmentBytes: 65_536, retain: "all" },
     { segmentBytes: 16_384, durability: "always" },
   ];
   const seeds = Array.from({ length: scaled(slow ? 60 : 30, 1) }, (_, i) => i + 1);
-  test.each(seeds)("reopened, also after a kill, and read back, seed %i", async (seed) => {
+  test.each(seeds)("are equal after reopening, after a kill and when read back, seed %i", async (seed) => {
     const random = new TestRandom(seed);
     // Odd seeds create items without columns, because the numbers of columns depend on what a journal has released.
     const world = worldOf(2 * seed + 1, random);
@@ -117,13 +117,13 @@ describe("in journals, packed and unpacked leaves show the same", () => {
   });
 });
 
-describe.runIf(whole)("frames that one call unpacks", () => {
+describe.runIf(whole)("frames unpacked by one call", () => {
   /** A stack of 4 takes 28 KiB: an item of 20 steps exceeds the window, and an item of 3 steps takes a sixth of it. */
   const spec = { observation: packed("screens", u8(84, 84), 4), reward: u8() };
   test.each([
     ["of more items than the window holds", 3, 24],
     ["of an item that alone is longer", 20, 5],
-  ])("%s are as without packing", (_, length, n) => {
+  ])("%s equal unpacked leaves", (_, length, n) => {
     const tables: { readonly [name: string]: TableOptions } = { t: { maxSize: 40 } };
     const twins = new TwinPacked([unpacked(spec), spec].map((one) => new Replay({ spec: one, tables, seed: 3 }) as unknown as AnyReplay));
     for (const replay of twins.replays) replay.writer({ keep: 24 });

@@ -78,7 +78,7 @@ function fill(random: TestRandom, form: Form, tables: { [name: string]: TableOpt
   return [replay.stats().bytes.used, bytes];
 }
 
-test.each(Array.from({ length: scaled(60, 2) }, (_, i) => i + 1))("random tables, seed %i", (seed) => {
+test.each(Array.from({ length: scaled(60, 2) }, (_, i) => i + 1))("the planned memory suffices for random tables, seed %i", (seed) => {
   const random = new TestRandom(seed);
   const form = forms[random.pick(Object.keys(forms))] as Form;
   const tables = Object.fromEntries(Array.from({ length: 1 + random.below(3) }, (_, i) => [`t${i}`, tableOf(random)]));
@@ -91,12 +91,12 @@ test.each(
     removers.flatMap((remover) => Object.keys(forms).map((name) => [remover.kind, name, remover] as const)),
     5,
   ),
-)("%s, steps of %s, as much as was planned", (_, name, remover) => {
+)("the planned memory suffices for a %s remover and %s steps", (_, name, remover) => {
   const [used, planned] = fill(new TestRandom(3), forms[name] as Form, { t: { maxSize: 600, remover } }, 5000);
   expect(used).toBeLessThanOrEqual(planned);
 });
 
-test("without a word about items, transitions of three steps are planned for, and the result says so", () => {
+test("Replay.plan assumes and returns itemSteps of 4 by default", () => {
   const options = { spec: { o: shared("f", u8(20, 20), 4), reward: f32() }, tables: { t: { maxSize: 500, remover: uniform() } } };
   const plan = Replay.plan(options);
   expect([plan.itemSteps, plan.steps]).toEqual([4, 501 * 4]);

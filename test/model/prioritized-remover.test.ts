@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { f32, prioritized, Replay } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 
-test("weights that are no powers of two lead it to live items", () => {
+test("a prioritized remover evicts only live items if weights are not powers of two", () => {
   const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 300, remover: prioritized(0.7) } } });
   const writer = replay.writer();
   const keys: number[] = [];

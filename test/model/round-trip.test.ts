@@ -37,7 +37,7 @@ function columnOf(of: Spec, i: number, items: readonly (readonly LeafValue[][])[
 }
 
 describe("flatten and pack", () => {
-  test("undo each other, in the order of sorted keys", () => {
+  test("are inverse to each other, and order leaves by sorted keys", () => {
     fc.assert(
       fc.property(spec, (of) => {
         const leaves = leavesOf(of);
@@ -59,7 +59,7 @@ describe("flatten and pack", () => {
 });
 
 describe("whole items", () => {
-  test("come back as they were appended, one by one or as columns, whatever the dtypes and forms", () => {
+  test("return the appended values for all dtypes and forms, appended singly or as columns", () => {
     fc.assert(
       fc.property(recorded(1, 6), fc.boolean(), ({ of, steps }, block) => {
         const replay = new Replay({ spec: of, tables: { t: { maxSize: 3, sampler: lifo() } } });
@@ -82,7 +82,7 @@ describe("whole items", () => {
     );
   });
 
-  test("of several lengths are padded with zeros, and the mask tells, in new arrays and in given ones", () => {
+  test("have padding of zeros and a mask if lengths differ, in new and in reused batches", () => {
     fc.assert(
       fc.property(
         recorded(3, 9),

@@ -33,7 +33,7 @@ function drained(client: LocalClient): unknown[] {
 
 const byTable = (items: readonly TwinItem[]) => TABLES.flatMap((table) => items.filter((item) => item.table === table).map(comparable));
 
-test.each(some(SEEDS).map((seed) => [seed] as const))("a structured writer does what the documents say, seed %i", (seed) => {
+test.each(some(SEEDS).map((seed) => [seed] as const))("a structured writer matches a twin based on the documents, seed %i", (seed) => {
   const random = new TestRandom(1000 + seed);
   const theirs = Array.from({ length: 1 + random.below(4) }, () => config(random, pattern(random)));
   const spec = ourSpec(SPEC);
@@ -62,7 +62,7 @@ test.each(some(SEEDS).map((seed) => [seed] as const))("a structured writer does 
   client.replay.dispose();
 });
 
-test.each(some(SEEDS).map((seed) => [seed] as const))("a pattern dataset does what the documents say, seed %i", async (seed) => {
+test.each(some(SEEDS).map((seed) => [seed] as const))("a pattern dataset matches a twin based on the documents, seed %i", async (seed) => {
   const random = new TestRandom(5000 + seed);
   const nodes = [node(random), node(random)].map(({ field, at, slice }) => ({ field, ...(at === undefined ? { slice } : { at }) })) as [TwinNode, TwinNode];
   // Only the lengths of slices vary.

@@ -24,7 +24,7 @@ function values(replay: Replay<typeof spec, "t">): number[] {
 }
 
 describe("two rules on one table", () => {
-  test("a block gives what its steps give one by one", () => {
+  test("create the same items from a block as from single steps", () => {
     const block = full();
     const single = full();
     const column = Float32Array.from({ length: 30 }, (_, i) => 1000 + i);
@@ -35,7 +35,7 @@ describe("two rules on one table", () => {
     expect(values(block.replay)).toEqual(values(single.replay));
   });
 
-  test("a step is refused whole where only one of its items may come in", () => {
+  test("reject a step with RATE_LIMITED if only one of its two items fits", () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 40, rateLimiter: queueLimiter(3), maxTimesSampled: 1, maxPending: 0 } } });
     const writer = replay.writer({
       items: [
@@ -52,7 +52,7 @@ describe("two rules on one table", () => {
 });
 
 describe("a block under a rate limiter", () => {
-  test("asks for as many items as its rules make", () => {
+  test("counts only the items that its rules create", () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 40, rateLimiter: queueLimiter(3), maxTimesSampled: 1, maxPending: 0 } } });
     const writer = replay.writer({ items: [{ table: "t", length: 5, stride: 5 }] });
     writer.appendColumns({ a: new Float32Array(19) });
@@ -65,7 +65,7 @@ describe("a block under a rate limiter", () => {
     expect(replay.table("t").stats()).toMatchObject({ size: 2 });
   });
 
-  test("counts only what has to wait", () => {
+  test("counts only the items that must wait", () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 40, rateLimiter: queueLimiter(3), maxTimesSampled: 1, maxPending: 2 } } });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     expect(() => writer.appendColumns({ a: new Float32Array(6) })).toThrowError(expect.objectContaining({ code: "RATE_LIMITED" }));

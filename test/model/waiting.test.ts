@@ -31,7 +31,7 @@ function passes(
   return { insert: size + 1 <= least || cursor + samplesPerInsert <= maxDiff, draw: size >= least && cursor - 1 >= minDiff };
 }
 
-test("whoever waits has something to wait for, and gets it", async () => {
+test("sampleWhenReady waits only while inserts are possible, then resolves or rejects", async () => {
   let [whole, refused] = [0, 0];
   for (const rateLimiter of some(limiters(), 3)) {
     for (const limits of TABLES) {

@@ -72,7 +72,7 @@ function windowOf(item: readonly Step[], start: number, width: number, cross: bo
 }
 
 describe("windows", () => {
-  test("begin at the start, at the end or anywhere, and stop where an episode ends unless they cross", () => {
+  test("start at the configured offset, and stop at the end of an episode unless `cross` is set", () => {
     fc.assert(
       fc.property(
         scene,
@@ -100,7 +100,7 @@ describe("windows", () => {
     );
   });
 
-  test("begin everywhere with the same probability where the offset is uniform", () => {
+  test("start at every position with equal probability if the offset is uniform", () => {
     const { table } = record({
       reward: "f32",
       lengths: [12],
@@ -114,7 +114,7 @@ describe("windows", () => {
 });
 
 describe("columns", () => {
-  test("of the last steps begin with padding where a window is shorter, also where all are", () => {
+  test("start with padding if they count from the end of a shorter window", () => {
     fc.assert(
       fc.property(scene, fc.integer({ min: 1, max: 6 }), fc.integer({ min: -8, max: -1 }), fc.integer({ min: 1, max: 3 }), (given, width, from, step) => {
         const { table, items } = record(given);
@@ -131,7 +131,7 @@ describe("columns", () => {
     );
   });
 
-  test("may be far longer than the window, of narrow and wide leaves, in new arrays and in given ones", () => {
+  test("can be far longer than the window, for narrow and wide leaves, in new and reused batches", () => {
     const replay = new Replay({ spec: { n: i32(), wide: f32(1024) }, tables: { t: { maxSize: 4, sampler: fifo() } } });
     const writer = replay.writer({ keep: 3 });
     for (let n = 1; n <= 3; n++) writer.append({ n, wide: new Float32Array(1024).fill(n) });
@@ -147,7 +147,7 @@ describe("columns", () => {
     }
   });
 
-  test("show one step, or every k-th of a run", () => {
+  test("return one step or every k-th step of a range", () => {
     fc.assert(
       fc.property(
         scene,
@@ -209,7 +209,7 @@ describe("n-step returns", () => {
     };
   }
 
-  test("are what the formula gives", () => {
+  test("match the formula", () => {
     fc.assert(
       fc.property(scene, options, (given, how) => {
         const { table, items } = record(given);

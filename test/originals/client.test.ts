@@ -28,7 +28,7 @@ async function one(client: Sampled, table: string, options?: object) {
   return sample as NonNullable<typeof sample>;
 }
 
-test("a sample tells how many items its table has", async () => {
+test("a sample's info contains the number of items in its table", async () => {
   const client = ofNumbers();
   for (let i = 1; i <= 10; i++) {
     client.insert(BigInt(i), { [DIST]: 1 });
@@ -37,7 +37,7 @@ test("a sample tells how many items its table has", async () => {
   expect(client.table(DIST).size).toBe(10);
 });
 
-test("a sample tells the probability that it had", async () => {
+test("a sample's info contains its probability", async () => {
   const client = ofNumbers();
   for (let i = 1; i <= 10; i++) {
     client.insert(BigInt(i), { [DIST]: 1 });
@@ -45,7 +45,7 @@ test("a sample tells the probability that it had", async () => {
   }
 });
 
-test("a sample tells its item's priority, also after it was changed", async () => {
+test("a sample's info contains the item's priority, before and after an update", async () => {
   const client = ofNumbers();
   for (let i = 0; i < 10; i++) client.insert(BigInt(i), { [DIST]: 1000 });
   const priorities = async () => new Map((await samples(client, DIST, 100)).map(({ info }) => [info.key, info.priority]));
@@ -59,11 +59,11 @@ test("a sample tells its item's priority, also after it was changed", async () =
   for (const [key, priority] of after) expect(priority).toBe(changed.get(key) ?? 1000);
 });
 
-test("insert asks for a table", () => {
+test("insert requires a table", () => {
   expect(() => ofNumbers().insert(1n, {})).toThrow(RangeError);
 });
 
-test("items are drawn as often as their priorities say", async () => {
+test("items are drawn in proportion to their priorities", async () => {
   const client = ofNumbers();
   client.insert(1n, { [DIST]: 1 });
   client.insert(2n, { [DIST]: 0.1 });
@@ -75,29 +75,29 @@ test("items are drawn as often as their priorities say", async () => {
   expect(Math.abs((found[1] as number) - 0.1 / 1.1)).toBeLessThan(0.02);
 });
 
-test("a writer keeps at least one step", () => {
+test("a legacy writer requires a maxSequenceLength of at least 1", () => {
   expect(() => ofNumbers().legacyWriter({ maxSequenceLength: 0 })).toThrow(RangeError);
 });
 
-test("a writer's chunks have at least one step", () => {
+test("a legacy writer requires a chunkLength of at least 1", () => {
   const client = ofNumbers();
   client.legacyWriter({ maxSequenceLength: 2, chunkLength: 1 });
   for (const chunkLength of [0, -1]) expect(() => client.legacyWriter({ maxSequenceLength: 2, chunkLength })).toThrow(RangeError);
 });
 
-test("a writer's chunks have no more steps than it keeps", () => {
+test("a legacy writer rejects a chunkLength above maxSequenceLength", () => {
   const client = ofNumbers();
   for (const chunkLength of [1, 2]) client.legacyWriter({ maxSequenceLength: 2, chunkLength });
   expect(() => client.legacyWriter({ maxSequenceLength: 2, chunkLength: 3 })).toThrow(RangeError);
 });
 
-test("a writer lets at least one item wait", () => {
+test("a legacy writer rejects a negative maxInFlightItems", () => {
   const client = ofNumbers();
   for (const maxInFlightItems of [1, 2]) client.legacyWriter({ maxSequenceLength: 1, maxInFlightItems });
   expect(() => client.legacyWriter({ maxSequenceLength: 1, maxInFlightItems: -1 })).toThrow(RangeError);
 });
 
-test("an item is there when its writer is closed", () => {
+test("an item is in its table after its writer is closed", () => {
   const client = ofNumbers();
   const writer = client.legacyWriter({ maxSequenceLength: 2 });
   writer.append(0n);
@@ -106,7 +106,7 @@ test("an item is there when its writer is closed", () => {
   expect(client.table(DIST).size).toBe(1);
 });
 
-test("items of one and two steps, single and in sequences, are drawn alike", async () => {
+test("items of one and two steps, from append and appendSequence, are drawn equally often", async () => {
   const client = clientOf(i64());
   const writer = client.legacyWriter({ maxSequenceLength: 2 });
   writer.append(0n);
@@ -125,7 +125,7 @@ test("items of one and two steps, single and in sequences, are drawn alike", asy
   expect([...new Set(items)].sort()).toEqual(["0", "0,1", "2", "3,4"]);
 });
 
-test("one table has items of any shape and dtype", async () => {
+test("one table can contain items of different shapes and dtypes", async () => {
   const client = clientOf({ number: i64(), small: f32(2, 2), large: i32(3, 3) });
   const inserted = [{ number: 1n }, { small: [1, 1, 1, 1] }, { large: new Int32Array(9).fill(1) }];
   for (const step of inserted) client.insert(step as never, { [QUEUE]: 1 });
@@ -133,7 +133,7 @@ test("one table has items of any shape and dtype", async () => {
   expect(await contents(client, QUEUE)).toEqual([[[1n]], [[matrix(2)]], [[matrix(3)]]]);
 });
 
-test("a changed priority changes the draws", async () => {
+test("a changed priority changes how often an item is drawn", async () => {
   const client = ofNumbers();
   for (let i = 0; i < 3; i++) client.insert(0n, { [DIST]: 1 });
   const before = await frequencies(client, DIST);
@@ -157,7 +157,7 @@ test("a deleted item is not drawn again", async () => {
   expect(after.some(({ info }) => info.key === key)).toBe(false);
 });
 
-test("a reset table is empty, and its keys do not come again", async () => {
+test("reset empties a table, and new items get new keys", async () => {
   const client = ofNumbers();
   const keys = async () => {
     for (let i = 0; i < 3; i++) client.insert(0n, { [DIST]: 1 });
@@ -172,7 +172,7 @@ test("a reset table is empty, and its keys do not come again", async () => {
   for (const key of after) expect(before.has(key)).toBe(false);
 });
 
-test("serverInfo tells each table's items, limits, selectors and signature", async () => {
+test("serverInfo returns each table's items, limits, selectors and signature", async () => {
   const client = clientOf({ a: i64(), b: f32(2, 2) }, { dtype: "i64", shape: [] });
   for (let i = 0; i < 3; i++) client.insert({ a: 0n }, { [DIST]: 1 });
   await one(client, DIST);
@@ -200,25 +200,25 @@ function withItem(table: string) {
 /** The expected info of that item's sample. It has one number per field, whatever the number of steps in the item. */
 const NUMBERS = { key: expect.any(Number), probability: 1, tableSize: 1, priority: 1, timesSampled: 1 };
 
-test("an item comes as its table's signature is nested", async () => {
+test("an item is nested like the signature of its table", async () => {
   const { data, info } = await one(withItem(NESTED), NESTED, { unpackAsTableSignature: true });
   expect(plain(data)).toEqual(ONES);
   expect(info).toEqual(NUMBERS);
 });
 
-test("without a signature an item comes as a list of its columns", async () => {
+test("without a signature an item is a list of its columns", async () => {
   const { data, info } = await one(withItem(QUEUE), QUEUE, { unpackAsTableSignature: true });
   expect(plain(data)).toEqual([ONES.a, ONES.b]);
   expect(info).toEqual(NUMBERS);
 });
 
-test("with unpackAsTableSignature: false an item comes as a list of its columns", async () => {
+test("with unpackAsTableSignature: false an item is a list of its columns", async () => {
   const { data, info } = await one(withItem(NESTED), NESTED, { unpackAsTableSignature: false });
   expect(plain(data)).toEqual([ONES.a, ONES.b]);
   expect(info).toEqual(NUMBERS);
 });
 
-test("what was inserted is an item of one step", async () => {
+test("an inserted step is an item of one step", async () => {
   const client = clientOf(i32(3, 3));
   client.insert(new Int32Array(9).fill(1), { [QUEUE]: 1 });
   const { data, info } = await one(client, QUEUE);
@@ -227,7 +227,7 @@ test("what was inserted is an item of one step", async () => {
   expect(info).toEqual(NUMBERS);
 });
 
-test("columns of a legacy writer's item have all its steps", async () => {
+test("columns of a legacy writer's item contain all its steps", async () => {
   const client = clientOf([i64(), f64(2, 2)] as const);
   const writer = client.legacyWriter({ maxSequenceLength: 3 });
   for (let i = 0; i < 3; i++) writer.append([BigInt(i), [1, 1, 1, 1]]);
@@ -238,7 +238,7 @@ test("columns of a legacy writer's item have all its steps", async () => {
   expect(info).toEqual(NUMBERS);
 });
 
-test("serverInfo ends by its timeout where a server says nothing", async () => {
+test("serverInfo rejects with TIMEOUT if the server does not respond", async () => {
   const server = await GrpcServer.start({});
   const client = new ReverbClient(server.address);
   await expect(client.serverInfo({ timeout: 0.2 })).rejects.toMatchObject({ code: "TIMEOUT", message: expect.stringContaining("within 200 ms") });
@@ -246,7 +246,7 @@ test("serverInfo ends by its timeout where a server says nothing", async () => {
   await server.stop();
 });
 
-test("many writers at once, each flushed, lose nothing", async () => {
+test("many concurrent writers that are flushed lose no item", async () => {
   const client = ofNumbers();
   const write = async (i: number) => {
     const writer = client.legacyWriter({ maxSequenceLength: 1 });
@@ -262,7 +262,7 @@ test("many writers at once, each flushed, lose nothing", async () => {
   expect(client.table(DIST).size).toBe(640);
 });
 
-test("many writers at once, each closed, lose nothing", async () => {
+test("many concurrent writers that are closed lose no item", async () => {
   const client = ofNumbers();
   const write = async (i: number) => {
     const writer = client.legacyWriter({ maxSequenceLength: 1 });
@@ -277,6 +277,6 @@ test("many writers at once, each closed, lose nothing", async () => {
   expect(client.serverInfo()[DIST]).toMatchObject({ currentSize: 1000, rateLimiterInfo: { insertStats: { completed: 1280 } } });
 });
 
-test("a trajectory writer keeps at least one step", () => {
+test("a trajectory writer requires numKeepAliveRefs of at least 1", () => {
   for (const numKeepAliveRefs of [0, -1]) expect(() => ofNumbers().trajectoryWriter({ numKeepAliveRefs })).toThrow(RangeError);
 });

@@ -26,7 +26,7 @@ function episodes() {
   return counted;
 }
 
-test("five runs of one step see two episodes end", () => {
+test("five runs of one step observe two ends of episodes", () => {
   const counted = episodes();
   const driver = new DynamicStepDriver(environment(), policy, [counted.observer as never]);
   let state: unknown;
@@ -34,13 +34,13 @@ test("five runs of one step see two episodes end", () => {
   expect(counted.episodes).toBe(2);
 });
 
-test("one run of five steps sees two episodes end", () => {
+test("one run of five steps observes two ends of episodes", () => {
   const counted = episodes();
   new DynamicStepDriver(environment(), policy, [counted.observer as never], { numSteps: 5 }).run();
   expect(counted.episodes).toBe(2);
 });
 
-test("every observer sees all, transition observers five steps", () => {
+test("each observer receives all trajectories, and a transition observer receives five steps", () => {
   const [one, other] = [episodes(), episodes()];
   let steps = 0;
   const observe = ({ nextTimeStep }: { nextTimeStep: TimeStep }) => {
@@ -70,7 +70,7 @@ function filling(numSteps: number) {
   return { driver, all };
 }
 
-test("six runs of one step fill a buffer as one run of six", () => {
+test("six runs of one step fill a buffer like one run of six steps", () => {
   const { driver, all } = filling(1);
   let state: unknown;
   for (let i = 0; i < 6; i++) state = runOn(driver, state);
@@ -88,7 +88,7 @@ function runOn(driver: { run(timeStep: undefined, policyState?: unknown): unknow
   return (driver.run(undefined, policyState) as { readonly policyState: unknown }).policyState;
 }
 
-test("episodes of one step are single steps, with boundary steps between", () => {
+test("episodes of one step become single-step trajectories, separated by boundaries", () => {
   const contexts = [
     [5, -5],
     [2, -2],

@@ -53,7 +53,7 @@ function exported(): Map<string, ReadonlySet<string>> {
   return found;
 }
 
-test.each(Object.entries(PAGES))("every name of %s is in %s, and no other", (its, page) => {
+test.each(Object.entries(PAGES))("every public name of %s is listed in %s, and no other name", (its, page) => {
   const all = rows(page);
   const modules = Object.keys(NAMES).filter((module) => module.startsWith(`${its}/`));
   expect([...new Set(all.map(({ module }) => module))].sort()).toEqual(modules.sort());
@@ -63,7 +63,7 @@ test.each(Object.entries(PAGES))("every name of %s is in %s, and no other", (its
   }
 });
 
-test.runIf(whole)("what they name of ours is exported, with its members", () => {
+test.runIf(whole)("our names in both pages are exported, and so are their members", () => {
   const known = exported();
   const missing = Object.values(PAGES).flatMap((page) =>
     rows(page).flatMap(({ names, ours }) => {

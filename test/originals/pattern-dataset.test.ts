@@ -13,7 +13,7 @@ const all = (dataset: Iterable<unknown>) => Array.from(dataset, plain);
 const NESTED = { observation: { field_0: i64(), field_1: i64() }, action: i64(), is_last: bool() };
 const steps = range(4).map((i) => ({ observation: { field_0: BigInt(i), field_1: BigInt(i) }, action: BigInt(i), is_last: false }));
 
-test("a condition decides which steps give elements", () => {
+test("a condition selects the steps that become elements", () => {
   const pattern = createReferenceStep(NESTED).action.at(-1);
   const config = createConfig(pattern, "none", { conditions: [Condition.stepIndex().le(2)] });
   expect(all(new PatternDataset(steps, [config], BY_FLAG))).toEqual([0n, 1n, 2n]);
@@ -29,13 +29,13 @@ test("a single step has the shape of its leaf", () => {
   expect(all(dataset)).toEqual(PAIRS.slice(0, 3));
 });
 
-test("a slice has its steps in a dimension of its own", () => {
+test("a slice has an additional dimension for its steps", () => {
   const pattern = patternFromTransform(i32(2), (step) => step.slice(-2));
   const dataset = new PatternDataset(PAIRS, [createConfig(pattern, "none")], NEVER);
   expect(all(dataset)).toEqual(range(3).map((i) => PAIRS.slice(i, i + 2)));
 });
 
-test("an element is nested as its pattern", () => {
+test("an element is nested like its pattern", () => {
   const { observation } = createReferenceStep(NESTED);
   const pattern = {
     observation: { field_0: observation.field_0.at(-2), field_1: observation.field_1.at(-2) },
@@ -59,11 +59,11 @@ test("with respectEpisodeBoundaries no element spans two episodes", () => {
   expect(pairs(true)).toEqual([0, 1, 2, 4, 5].map(pair));
 });
 
-test("without it elements span episodes", () => {
+test("without respectEpisodeBoundaries elements span episodes", () => {
   expect(pairs(false)).toEqual([0, 1, 2, 3, 4, 5].map(pair));
 });
 
-test("patternDatasetWithInfo adds a sample's info, all zeros", () => {
+test("patternDatasetWithInfo adds an info of zeros to each element", () => {
   const pattern = patternFromTransform({ data: i64() }, (step) => step.data.at(-1));
   const config = createConfig(pattern, "none", { conditions: [Condition.stepIndex().le(2)] });
   const dataset = patternDatasetWithInfo(

@@ -49,7 +49,7 @@ function mustBeWhole({ data, shape }: ColumnLike): void {
 const firstOf = <T>(elements: Iterable<T>): T => elements[Symbol.iterator]().next().value as T;
 type Element = { readonly observation: ColumnLike; readonly action: ColumnLike; readonly stepType: ColumnLike };
 
-test("frames go with the last item that shows them", () => {
+test("PyHashedReplayBuffer frees a frame with the last item that contains it", () => {
   const spec = trajectorySpec({ observation: u8(84, 84, 1), action: i32() });
   const buffer = new PyHashedReplayBuffer(spec, { capacity: 1 });
   const frame = (n: number) => ({ data: Uint8Array.from({ length: 84 * 84 }, (_, i) => (i * n) % 251), shape: [1, 84, 84, 1] });
@@ -64,19 +64,19 @@ test("frames go with the last item that shows them", () => {
   expect(buffer.distinctFrames).toBe(1);
 });
 
-test.each(CLASSES)("an empty buffer has nothing to give: $name", ({ make }) => {
+test.each(CLASSES)("drawing an item from an empty buffer throws EMPTY: $name", ({ make }) => {
   expect(() => firstOf(make().asDataset())).toThrow(code("EMPTY"));
 });
 
-test.each(CLASSES)("an empty buffer has no batch to give: $name", ({ make }) => {
+test.each(CLASSES)("drawing a batch from an empty buffer throws EMPTY: $name", ({ make }) => {
   expect(() => firstOf(make().asDataset({ sampleBatchSize: 2 }))).toThrow(code("EMPTY"));
 });
 
-test.each(CLASSES)("an empty buffer has no sequence to give: $name", ({ make }) => {
+test.each(CLASSES)("drawing a sequence from an empty buffer throws EMPTY: $name", ({ make }) => {
   expect(() => firstOf(make().asDataset({ numSteps: 2 }))).toThrow(code("EMPTY"));
 });
 
-test.each(CLASSES)("a full buffer has the newest items, whole: $name", (one) => {
+test.each(CLASSES)("a full buffer returns only its newest items, unchanged: $name", (one) => {
   let n = 0;
   for (const { observation } of filled(one).asDataset() as Iterable<Element>) {
     mustBeWhole(observation);
@@ -84,7 +84,7 @@ test.each(CLASSES)("a full buffer has the newest items, whole: $name", (one) => 
   }
 });
 
-test("sequences do not cross from the newest item to the oldest, and all others are drawn alike", () => {
+test("sequences never cross from the newest item to the oldest, and all others are equally likely", () => {
   const buffer = new PyUniformReplayBuffer(i32(), { capacity: 10, seed: 12345 });
   for (let i = 0; i < 5; i++) buffer.addBatch([0] as never);
   for (let i = 0; i < 10; i++) buffer.addBatch([i] as never);
@@ -101,12 +101,12 @@ function numberIn(item: unknown): number {
   return typeof item === "number" ? item : ((item as ColumnLike).data[0] as number);
 }
 
-test.each(CLASSES)("a batch has its size before each leaf's shape: $name", (one) => {
+test.each(CLASSES)("the shape of a batch begins with its size: $name", (one) => {
   const { observation, action, stepType } = firstOf(filled(one).asDataset({ sampleBatchSize: 5 }) as Iterable<Element>);
   expect([observation.shape, action.shape, stepType.shape]).toEqual([[5, SIDE, SIDE, STACK], [5], [5]]);
 });
 
-test.each(CLASSES)("a batch of sequences has size and length before each leaf's shape: $name", (one) => {
+test.each(CLASSES)("the shape of a batch of sequences begins with its size and length: $name", (one) => {
   const { observation, action } = firstOf(filled(one).asDataset({ sampleBatchSize: 5, numSteps: 3 }) as Iterable<Element>);
   expect([observation.shape, action.shape]).toEqual([
     [5, 3, SIDE, SIDE, STACK],
@@ -114,12 +114,12 @@ test.each(CLASSES)("a batch of sequences has size and length before each leaf's 
   ]);
 });
 
-test.each(CLASSES)("a sequence has its length before each leaf's shape: $name", (one) => {
+test.each(CLASSES)("the shape of a sequence begins with its length: $name", (one) => {
   const { observation, action } = firstOf(filled(one).asDataset({ numSteps: 3 }) as Iterable<Element>);
   expect([observation.shape, action.shape]).toEqual([[3, SIDE, SIDE, STACK], [3]]);
 });
 
-test.each(CLASSES)("a buffer's items fill another one: $name", (one) => {
+test.each(CLASSES)("the items of a buffer can fill another buffer: $name", (one) => {
   const buffer = filled(one);
   expect(buffer.size).toBe(CAPACITY);
   const all = buffer.gatherAll() as unknown as { readonly [field: string]: ColumnLike | readonly [] };

@@ -43,7 +43,7 @@ test.each([
   { name: "stepsSinceApplied >= 4", condition: Condition.stepsSinceApplied().ge(4), steps: 10, wanted: [3, 7] },
   { name: "stepsSinceApplied >= 3", condition: Condition.stepsSinceApplied().ge(3), steps: 10, wanted: [2, 5, 8] },
   { name: "isEndEpisode", condition: Condition.isEndEpisode(), steps: 5, wanted: [4] },
-])("a condition alone decides which steps become items: $name", async ({ condition, steps, wanted }) => {
+])("a single condition decides which steps become items: $name", async ({ condition, steps, wanted }) => {
   const client = clientOf(i64());
   const writer = client.structuredWriter([createConfig(LAST, TABLE, { conditions: [condition] })]);
   for (let i = 0; i < steps; i++) writer.append(BigInt(i));
@@ -71,7 +71,7 @@ test.each([
     wanted: range(0, 6).map((i) => [[i, i + 2, i + 4]]),
   },
 ] as { name: string; pattern: Pattern; steps: number; wanted: unknown[] }[])(
-  "a pattern takes its steps as soon as there are enough: $name",
+  "a pattern creates items as soon as it has enough steps: $name",
   async ({ pattern, steps, wanted }) => {
     const client = clientOf(SPEC);
     const writer = client.structuredWriter([createConfig(pattern, TABLE)]);
@@ -81,7 +81,7 @@ test.each([
   },
 );
 
-test("remainders deal the steps out to the tables in turn", async () => {
+test("conditions on remainders distribute the steps to the tables in turn", async () => {
   const client = clientOf(i64());
   const configs = TABLES.map((table, i) => createConfig(LAST, table, { conditions: [Condition.stepIndex().mod(TABLES.length).eq(i)] }));
   const writer = client.structuredWriter(configs);
@@ -126,7 +126,7 @@ test.each([
     wanted: [[1n], [4n]],
   },
 ] as { name: string; spec: Spec; pattern: Pattern; condition: Condition; steps: object[]; wanted: unknown[] }[])(
-  "a condition looks at a field of the newest step: $name",
+  "a condition reads a field of the newest step: $name",
   async ({ spec, pattern, condition, steps, wanted }) => {
     const client = clientOf(spec);
     const config = createConfig(pattern, TABLE, { conditions: [condition] });
@@ -138,7 +138,7 @@ test.each([
   },
 );
 
-test("a step is open from its first part to its last", () => {
+test("stepIsOpen is true from the first part of a step to its last", () => {
   const spec = [i64(), i64(), i64()] as const;
   const [x, y, z] = createReferenceStep(spec);
   const writer = clientOf(spec).structuredWriter([createConfig([x.at(-1), y.at(-1), z.at(-1)], TABLE)]);
@@ -157,7 +157,7 @@ test("a step is open from its first part to its last", () => {
   expect(writer.stepIsOpen).toBe(false);
 });
 
-test("a value of another dtype is refused", async () => {
+test("append throws SPEC_MISMATCH for a value of another dtype", async () => {
   const spec = { a: i64(), c: f64() };
   const client = clientOf(spec);
   const writer = client.structuredWriter([createConfig(createReferenceStep(spec).c.at(-1), TABLE)]);
@@ -166,7 +166,7 @@ test("a value of another dtype is refused", async () => {
   expect(await contents(client, TABLE)).toEqual([[1]]);
 });
 
-test("a value of another shape is refused", async () => {
+test("append throws SPEC_MISMATCH for a value of another shape", async () => {
   const spec = { a: i64(), b: { c: f64(), d: [i64(), i64()] as const } };
   const client = clientOf(spec);
   const writer = client.structuredWriter([createConfig(createReferenceStep(spec).b.d[1].at(-1), TABLE)]);
@@ -175,7 +175,7 @@ test("a value of another shape is refused", async () => {
   expect(await contents(client, TABLE)).toEqual([[1n]]);
 });
 
-test("a step with other fields is refused", async () => {
+test("append throws SPEC_MISMATCH for a step with other fields", async () => {
   const spec = { a: i64(), b: { c: i64(), d: [i64(), i64()] as const } };
   const client = clientOf(spec);
   const writer = client.structuredWriter([createConfig(createReferenceStep(spec).b.c.at(-1), TABLE)]);
@@ -185,7 +185,7 @@ test("a step with other fields is refused", async () => {
   expect(await contents(client, TABLE)).toEqual([[1n]]);
 });
 
-test("tdError takes the priority from its field", async () => {
+test("tdError reads the priority from its field", async () => {
   const spec = { a: i64(), b: i64(), c: i64() };
   const client = clientOf(spec);
   const pattern = patternFromTransform(spec, (step) => ({ last_a: step.a.at(-1), last_c: step.c.at(-1) }));
@@ -229,24 +229,24 @@ test.each([
     wanted: { x: { dtype: "f32", shape: [null, 3, 3] } },
   },
 ] as { name: string; patterns: Pattern[]; spec: Spec; wanted: object }[])(
-  "the signature of configs has the lengths of their slices: $name",
+  "the signature of configs contains the lengths of their slices: $name",
   ({ patterns, spec, wanted }) => {
     const configs = patterns.map((pattern) => createConfig(pattern, "table"));
     expect(inferSignature(configs, spec)).toMatchObject(wanted);
   },
 );
 
-test("configs of several tables have no signature", () => {
+test("inferSignature rejects configs of several tables", () => {
   const configs = ["a", "b", "c"].map((table) => createConfig({ x: REF.a.slice(-3) }, table));
   expect(() => inferSignature(configs, SPEC)).toThrow(RangeError);
 });
 
-test("configs of other structures have no signature", () => {
+test("inferSignature rejects configs with different structures", () => {
   const configs = [createConfig({ x: REF.a.at(-1) }, "a"), createConfig({ y: REF.a.at(-1) }, "a")];
   expect(() => inferSignature(configs, SPEC)).toThrow(RangeError);
 });
 
-test("no configs have no signature", () => {
+test("inferSignature rejects an empty list of configs", () => {
   expect(() => inferSignature([], SPEC)).toThrow(RangeError);
 });
 
@@ -256,14 +256,14 @@ function ofTwoFields(spec: { a: ReturnType<typeof f32>; b: unknown }) {
   return () => inferSignature([createConfig({ x: a.at(-1) }, "a"), createConfig({ x: b.at(-1) }, "a")], spec as never);
 }
 
-test("configs of other dtypes have no signature", () => {
+test("inferSignature rejects configs with different dtypes", () => {
   expect(ofTwoFields({ a: f32(), b: f64() })).toThrow(RangeError);
 });
 
-test("configs of other ranks have no signature", () => {
+test("inferSignature rejects configs with different ranks", () => {
   expect(ofTwoFields({ a: f32(), b: f32(1) })).toThrow(RangeError);
 });
 
-test("configs of other shapes have no signature", () => {
+test("inferSignature rejects configs with different shapes", () => {
   expect(ofTwoFields({ a: f32(1, 2) as never, b: f32(1, 3) })).toThrow(RangeError);
 });

@@ -38,13 +38,13 @@ function ofBlobs() {
 }
 const BLOB = [i32(3, 3)] as const;
 
-test.each([...TAKEN, ...REFUSED])("an argument that Reverb refuses is refused: $options", ({ options }) => {
+test.each([...TAKEN, ...REFUSED])("arguments are accepted or rejected as in Reverb: $options", ({ options }) => {
   const make = () => dataset(clientOf(MATRIX) as never, options);
   if (REFUSED.some((one) => one.options === options)) expect(make).toThrow(RangeError);
   else expect(make().elementSpec.data).toEqual(MATRIX);
 });
 
-test("an element is one step with what is known of its item", async () => {
+test("an element is one step with the info of its item", async () => {
   const got = await taken(dataset(populated() as never), 10);
   expect(got.length).toBe(10);
   for (const { info, data } of got) {
@@ -53,12 +53,12 @@ test("an element is one step with what is known of its item", async () => {
   }
 });
 
-test("a timeout below -1 is refused", () => {
+test("the constructor rejects a timeout below -1", () => {
   expect(() => dataset(clientOf(MATRIX) as never, { rateLimiterTimeoutMs: -2 })).toThrow(RangeError);
   expect(dataset(clientOf(MATRIX) as never, { rateLimiterTimeoutMs: -1 }).elementSpec.data).toEqual(MATRIX);
 });
 
-test("a dataset ends where its table gives nothing in time", async () => {
+test("a dataset ends if its table returns no item within the timeout", async () => {
   const empty = clientOf(MATRIX) as never;
   for (const rateLimiterTimeoutMs of [0, 10, 20]) {
     const start = performance.now();
@@ -71,23 +71,23 @@ test("a dataset ends where its table gives nothing in time", async () => {
 
 const SIGNATURED = TABLES.slice(1).map((table) => ({ table }));
 
-test.each(SIGNATURED)("a dataset of more leaves than the table has is refused: $table", async ({ table }) => {
+test.each(SIGNATURED)("iteration rejects a spec with more leaves than the table has: $table", async ({ table }) => {
   await expect(taken(dataset(populated() as never, {}, table, [f32(3, 3), f64()]), 10)).rejects.toThrow(code("SPEC_MISMATCH"));
 });
 
-test.each(SIGNATURED)("a dataset of another dtype is refused: $table", async ({ table }) => {
+test.each(SIGNATURED)("iteration rejects a spec with another dtype: $table", async ({ table }) => {
   await expect(taken(dataset(populated() as never, {}, table, [i64(3, 3)]), 10)).rejects.toThrow(code("SPEC_MISMATCH"));
 });
 
-test.each(SIGNATURED)("a dataset of another shape is refused: $table", async ({ table }) => {
+test.each(SIGNATURED)("iteration rejects a spec with another shape: $table", async ({ table }) => {
   await expect(taken(dataset(populated() as never, {}, table, [f32(3)]), 10)).rejects.toThrow(code("SPEC_MISMATCH"));
 });
 
-test("without a signature the first item tells that the shape is another one", async () => {
+test("without a signature, a wrong shape is rejected with the first item", async () => {
   await expect(taken(dataset(populated() as never, {}, "dist", [f32()]), 1)).rejects.toThrow(code("SPEC_MISMATCH"));
 });
 
-test.each(TABLES.map((table) => ({ table })))("steps and what is known of them come in batches: $table", async ({ table }) => {
+test.each(TABLES.map((table) => ({ table })))("steps and their infos are returned in batches: $table", async ({ table }) => {
   const got = await taken(dataset(populated() as never, {}, table).batch(2, { dropRemainder: true }), 10);
   expect(got.length).toBe(10);
   for (const { info, data } of got) {
@@ -96,7 +96,7 @@ test.each(TABLES.map((table) => ({ table })))("steps and what is known of them c
   }
 });
 
-test("nested steps come in batches", async () => {
+test("nested steps are returned in batches", async () => {
   const spec = { observation: { data: f32(3, 3), extras: [i64(), i32(1)] as const }, reward: f32(10, 10) };
   const client = clientOf(spec);
   const writer = client.legacyWriter({ maxSequenceLength: 100 });
@@ -122,7 +122,7 @@ test("nested steps come in batches", async () => {
     });
 });
 
-test("iterators of one dataset go each their own way", async () => {
+test("iterators of one dataset are independent", async () => {
   const client = clientOf([f32(81, 81)] as const);
   const writer = client.legacyWriter({ maxSequenceLength: 10 });
   for (let i = 0; i < 10; i++) writer.append([new Float32Array(81 * 81).fill(i)]);
@@ -138,7 +138,7 @@ test("iterators of one dataset go each their own way", async () => {
   }
 });
 
-test("what was inserted comes as single steps", async () => {
+test("inserted items are returned as single steps", async () => {
   const got = await taken(dataset(ofBlobs(), {}, "dist", BLOB), 20);
   expect(got.length).toBe(20);
   for (const { info, data } of got) {
@@ -148,7 +148,7 @@ test("what was inserted comes as single steps", async () => {
   }
 });
 
-test.each([1, 3, 7])("items are drawn only as they are asked for", async (maxInFlightSamplesPerWorker) => {
+test.each([1, 3, 7])("items are drawn only when they are requested", async (maxInFlightSamplesPerWorker) => {
   const client = ofBlobs() as LocalClient<never, string>;
   let n = 0;
   for await (const _ of dataset(client as never, { maxInFlightSamplesPerWorker }, "dist", BLOB)) {
@@ -158,7 +158,7 @@ test.each([1, 3, 7])("items are drawn only as they are asked for", async (maxInF
   }
 });
 
-test("what was inserted comes in batches", async () => {
+test("inserted items are returned in batches", async () => {
   const got = await taken(dataset(ofBlobs(), {}, "dist", BLOB).batch(5), 20);
   expect(got.length).toBe(20);
   for (const { info, data } of got) {
@@ -167,7 +167,7 @@ test("what was inserted comes in batches", async () => {
   }
 });
 
-test("lists and tuples of a spec are the same", async () => {
+test("a spec of nested lists returns steps as nested lists", async () => {
   const spec = [[i32(1, 1)], [i8(3, 3), [f64(2, 2)]]] as const;
   const client = clientOf(spec);
   for (let i = 0; i < 10; i++) client.insert([[[1]], [Array(9).fill(1), [Array(4).fill(1)]]] as never, { dist: 1 });
@@ -179,7 +179,7 @@ test("lists and tuples of a spec are the same", async () => {
   }
 });
 
-test("who waits for a step can give up", async () => {
+test("a signal aborts the wait for a step", async () => {
   const { signal, abort } = abortable();
   const waits = taken(dataset(clientOf(MATRIX) as never, { signal }), 1);
   setTimeout(abort, 5);
@@ -191,7 +191,7 @@ function abortable() {
 }
 
 test.each([1, 3].flatMap((workers) => [1, 5].map((ahead) => ({ options: { numWorkersPerIterator: workers, maxInFlightSamplesPerWorker: ahead } }))))(
-  "maxSamples items are drawn, and no more: $options",
+  "maxSamples limits the number of drawn items: $options",
   async ({ options }) => {
     const client = LocalClient.of({ spec: i64(), tables: [Table.queue("q", 10)] });
     for (let i = 0; i < 10; i++) client.insert(BigInt(i), { q: 1 });
@@ -204,30 +204,30 @@ test.each([1, 3].flatMap((workers) => [1, 5].map((ahead) => ({ options: { numWor
 
 const queues = (...tables: Table[]) => LocalClient.of({ spec: i64(), tables });
 
-test("a table that is not there has no dataset", () => {
+test("fromTableSignature throws NOT_FOUND for an unknown table, and lists the tables", () => {
   const client = queues(Table.queue("table_a", 10), Table.queue("table_c", 10), Table.queue("table_b", 10));
   const make = () => TimestepDataset.fromTableSignature(client, "not_found");
   expect(make).toThrow(code("NOT_FOUND"));
   for (const part of ["not_found", "table_a", "table_b", "table_c"]) expect(make).toThrow(part);
 });
 
-test("a server that is not there has no dataset", async () => {
+test("fromTableSignature rejects with TIMEOUT if no server listens", async () => {
   const client = new ReverbClient(await nowhere());
   const made = TimestepDataset.fromTableSignature(client, "not_found", { getSignatureTimeoutSecs: 0.1 });
   await expect(made).rejects.toMatchObject({ code: "TIMEOUT", message: expect.stringContaining(`the Reverb server at ${client.address}`) });
 });
 
-test("a table without a signature needs a spec", () => {
+test("fromTableSignature throws a RangeError for a table without a signature", () => {
   expect(() => TimestepDataset.fromTableSignature(queues(Table.queue("plain", 10)), "plain")).toThrow(RangeError);
 });
 
-test("the elements are as the signature says", () => {
+test("elements have the dtypes and shapes of the signature", () => {
   const signature: Signature = { a: { b: f32(3, 3), c: i64() }, x: { dtype: "u64", shape: [null] } };
   const client = queues(Table.queue("queue", 10, { signature }));
   expect(TimestepDataset.fromTableSignature(client, "queue").elementSpec.data).toEqual(signature);
 });
 
-test("bounds of a signature are no part of the elements", () => {
+test("elements do not include the bounds of the signature", () => {
   const signature = { a: { b: { ...f32(3, 3), minimum: 0, maximum: 3 }, c: { ...i64(), minimum: 0, maximum: 5 } } };
   const client = queues(Table.queue("queue", 10, { signature }));
   expect(TimestepDataset.fromTableSignature(client, "queue").elementSpec.data).toEqual({ a: { b: f32(3, 3), c: i64() } });

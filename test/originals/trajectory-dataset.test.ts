@@ -13,13 +13,13 @@ function ofPairs() {
   return LocalClient.of({ spec: [f32(3, 3), i64()] as const, tables: [prioritizedTable()] });
 }
 
-test.each([...TAKEN, ...REFUSED])("an argument that Reverb refuses is refused: $options", ({ options }) => {
+test.each([...TAKEN, ...REFUSED])("arguments are accepted or rejected as in Reverb: $options", ({ options }) => {
   const make = () => new TrajectoryDataset(ofPairs(), TABLE, { spec: SPEC, ...options } as TableDatasetOptions);
   if (REFUSED.some((one) => one.options === options)) expect(make).toThrow(RangeError);
   else expect(make().elementSpec.data).toEqual(SPEC);
 });
 
-test("an element has the item's columns and what is known of the item", async () => {
+test("an element contains the columns and the info of its item", async () => {
   const client = ofPairs();
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 1 });
   for (let i = 0; i < 10; i++) {
@@ -49,7 +49,7 @@ function grown(table: Table) {
   return client;
 }
 
-test("items of any length come from one table", async () => {
+test("one table returns items of different lengths", async () => {
   const dataset = new TrajectoryDataset(grown(prioritizedTable()), TABLE, { spec: LENGTHS, maxInFlightSamplesPerWorker: 1 });
   const seen = new Set<number>();
   for await (const { data } of dataset) {
@@ -64,7 +64,7 @@ test("items of any length come from one table", async () => {
 });
 
 test.each([1, 3].flatMap((workers) => [1, 5].map((ahead) => ({ options: { numWorkersPerIterator: workers, maxInFlightSamplesPerWorker: ahead } }))))(
-  "maxSamples items are drawn, and no more: $options",
+  "maxSamples limits the number of drawn items: $options",
   async ({ options }) => {
     const client = grown(Table.queue("queue", 10));
     const dataset = new TrajectoryDataset(client, "queue", { spec: LENGTHS, maxSamples: 4, ...options });
@@ -75,30 +75,30 @@ test.each([1, 3].flatMap((workers) => [1, 5].map((ahead) => ({ options: { numWor
 
 const queues = (...tables: Table[]) => LocalClient.of({ spec: i64(), tables });
 
-test("a table that is not there has no dataset", () => {
+test("fromTableSignature throws NOT_FOUND for an unknown table, and lists the tables", () => {
   const client = queues(Table.queue("table_a", 10), Table.queue("table_c", 10), Table.queue("table_b", 10));
   const make = () => TrajectoryDataset.fromTableSignature(client, "not_found");
   expect(make).toThrow(code("NOT_FOUND"));
   for (const part of ["not_found", "table_a", "table_b", "table_c"]) expect(make).toThrow(part);
 });
 
-test("a server that is not there has no dataset", async () => {
+test("fromTableSignature rejects with TIMEOUT if no server listens", async () => {
   const client = new ReverbClient(await nowhere());
   const made = TrajectoryDataset.fromTableSignature(client, "not_found", { getSignatureTimeoutSecs: 0.1 });
   await expect(made).rejects.toMatchObject({ code: "TIMEOUT", message: expect.stringContaining(`the Reverb server at ${client.address}`) });
 });
 
-test("a table without a signature needs a spec", () => {
+test("fromTableSignature throws a RangeError for a table without a signature", () => {
   expect(() => TrajectoryDataset.fromTableSignature(queues(Table.queue("plain", 10)), "plain")).toThrow(RangeError);
 });
 
-test("the elements are as the signature says", () => {
+test("elements have the dtypes and shapes of the signature", () => {
   const signature: Signature = { a: { b: f32(3, 3), c: i64() }, x: { dtype: "u64", shape: [null] } };
   const client = queues(Table.queue("queue", 10, { signature }));
   expect(TrajectoryDataset.fromTableSignature(client, "queue").elementSpec.data).toEqual(signature);
 });
 
-test("bounds of a signature are no part of the elements", () => {
+test("elements do not include the bounds of the signature", () => {
   const signature = { a: { b: { ...f32(3, 3), minimum: 0, maximum: 3 }, c: { ...i64(), minimum: 0, maximum: 5 } } };
   const client = queues(Table.queue("queue", 10, { signature }));
   expect(TrajectoryDataset.fromTableSignature(client, "queue").elementSpec.data).toEqual({ a: { b: f32(3, 3), c: i64() } });

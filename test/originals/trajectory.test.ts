@@ -29,13 +29,13 @@ test.each([
   { name: "mid", make: mid, stepType: MID, nextStepType: MID },
   { name: "last", make: last, stepType: MID, nextStepType: LAST },
   { name: "singleStep", make: singleStep, stepType: FIRST, nextStepType: LAST },
-])("first, mid, last and singleStep have their step types: $name", ({ make, stepType, nextStepType }) => {
+])("first, mid, last and singleStep set their step types: $name", ({ make, stepType, nextStepType }) => {
   const made = make([], [], [], [1, 1, 2], [1, 1, 1]);
   expect(Array.from(made.stepType as ArrayLike<number>)).toEqual([stepType, stepType, stepType]);
   expect(Array.from(made.nextStepType as ArrayLike<number>)).toEqual([nextStepType, nextStepType, nextStepType]);
 });
 
-test("an episode's columns make its trajectories", () => {
+test("fromEpisode creates trajectories from an episode's columns", () => {
   const observation = { data: Float32Array.from({ length: 20 }, (_, i) => i / 7), shape: [4, 5] };
   const reward = Float32Array.of(0.1, 0.2, 0.3, 0.4);
   const made = fromEpisode({ observation, action: [], reward });
@@ -73,7 +73,7 @@ test("toTransition pairs each step with the next", () => {
 
 const one = (number: number) => ({ data: [number], shape: [1] });
 
-test("two steps make a transition of one step", () => {
+test("toNStepTransition makes a transition of one step from two steps", () => {
   const { timeStep, actionStep, nextTimeStep } = toNStepTransition(
     {
       stepType: types(FIRST, LAST),
@@ -98,7 +98,7 @@ test("two steps make a transition of one step", () => {
   expect(shown(actionStep.info)).toEqual(one(10));
 });
 
-test("four steps make a transition of three steps", () => {
+test("toNStepTransition makes a transition of three steps from four steps", () => {
   const gamma = 0.5;
   const { timeStep, actionStep, nextTimeStep } = toNStepTransition(
     {
@@ -124,7 +124,7 @@ test("four steps make a transition of three steps", () => {
   expect(shown(actionStep.info)).toEqual(one(10));
 });
 
-test("toTransition pairs what a driver wrote", () => {
+test("toTransition pairs the steps that a driver wrote", () => {
   const buffer = new TFUniformReplayBuffer(SPEC, { batchSize: 1 });
   const driver = new DynamicEpisodeDriver(environment(), policy, [(step) => buffer.addBatch(step as never)], { numEpisodes: 3 });
   driver.run();
@@ -144,7 +144,7 @@ test("toTransition pairs what a driver wrote", () => {
   expect(shown(actionStep.info)).toEqual(part(all.policyInfo, 0));
 });
 
-test("toTransitionSpec has the specs of time steps and actions", () => {
+test("toTransitionSpec returns the specs of time steps and actions", () => {
   const timeStep = { stepType: i32(), reward: f32(), discount: f32(), observation: i32() };
   const found = toTransitionSpec(SPEC);
   expect(found.timeStep).toEqual(timeStep);

@@ -38,13 +38,13 @@ afterEach(() => {
 describe.each([
   ["the sources", SOURCES],
   ["the bundle", BUNDLE],
-])("a module that is given is all that %s need:", (_, { main: { i32, Replay }, storage, agents, pfrl }) => {
+])("nothing is compiled in %s if a module is passed", (_, { main: { i32, Replay }, storage, agents, pfrl }) => {
   const spec = { x: i32() };
   const tables = { t: { maxSize: 4 } };
   const step = (k: number) => ({ state: k, action: k, reward: k, nextState: k + 1, isStateTerminal: k % 3 === 2 });
   const plain = (column: { readonly data: ArrayLike<number | bigint> }) => Array.from(column.data);
 
-  test.each(MODULES)("a Replay, its plan, a snapshot and what is restored (%s)", (_, module) => {
+  test.each(MODULES)("to a Replay, its plan, and a restored snapshot (%s)", (_, module) => {
     expect(Replay.plan({ spec, tables, module }).steps).toBe(4);
     const replay = new Replay({ spec, tables, module });
     replay.writer({ items: [{ table: "t", length: 1 }] }).appendColumns({ x: [1, 2, 3, 4, 5] });
@@ -52,7 +52,7 @@ describe.each([
     for (const one of [replay, again]) expect(plain(one.table("t").sample(4, { replacement: false }).steps.x).sort()).toEqual([2, 3, 4, 5]);
   });
 
-  test.each(MODULES)("a Replay in a directory, opened again by what it says of itself (%s)", async (_, module) => {
+  test.each(MODULES)("to a Replay in a directory, also when it is reopened by its directory only (%s)", async (_, module) => {
     const dir = storage.memory();
     const replay = await Replay.open({ dir, spec, tables, module });
     replay.writer({ items: [{ table: "t", length: 1 }] }).appendColumns({ x: [1, 2, 3] });
@@ -63,7 +63,7 @@ describe.each([
     again.dispose();
   });
 
-  test.each(MODULES)("a writer's history (%s)", (_, module) => {
+  test.each(MODULES)("to the Replay of a writer with history (%s)", (_, module) => {
     const client = new agents.LocalClient(new Replay({ spec, tables, module }));
     const writer = client.trajectoryWriter({ numKeepAliveRefs: 3 });
     for (let x = 0; x < 3; x++) writer.append({ x });
@@ -72,7 +72,7 @@ describe.each([
     expect(client.table("t").size).toBe(1);
   });
 
-  test.each(MODULES)("replay buffers of TF-Agents (%s)", (_, module) => {
+  test.each(MODULES)("to TF-Agents replay buffers (%s)", (_, module) => {
     const uniform = new agents.TFUniformReplayBuffer(spec, { batchSize: 2, maxLength: 3, module });
     const episodic = new agents.EpisodicReplayBuffer(spec, { capacity: 2, beginEpisodeFn: () => false, endEpisodeFn: () => false, module });
     uniform.addBatch({ x: Int32Array.of(7, 7) });
@@ -80,7 +80,7 @@ describe.each([
     for (const buffer of [uniform, episodic]) expect(plain(buffer.getNext()[0].x as never)).toEqual([7]);
   });
 
-  test.each(MODULES)("buffers of PFRL, saved and loaded, their priorities (%s)", async (_, module) => {
+  test.each(MODULES)("to PFRL buffers, also when they are saved, loaded and prioritized (%s)", async (_, module) => {
     const directory = storage.memory();
     const makers = [
       () => new pfrl.ReplayBuffer(10, { module }),
@@ -100,7 +100,7 @@ describe.each([
     }
   });
 
-  test.each(MODULES)("buffers of PFRL in directories, with ancestors (%s)", (_, module) => {
+  test.each(MODULES)("to persistent PFRL buffers with ancestors (%s)", (_, module) => {
     const makers = [
       (dir: Directory, ancestor: Directory | null) => new pfrl.PersistentReplayBuffer(dir, 10, { module, ancestor, durability: "manual" }),
       (dir: Directory, ancestor: Directory | null) => new pfrl.PersistentEpisodicReplayBuffer(dir, 10, { module, ancestor, durability: "manual" }),

@@ -158,7 +158,7 @@ compiled.each(entries.map((name, i) => [name, i] as const))("%s alone needs no t
   expect(compile("6.0", "nodenext", "none", [`entry-${i}.ts`])).toEqual([]);
 });
 
-test("README says which TypeScript is the least", () => {
+test("README states the oldest supported TypeScript version", () => {
   expect(compiler("6.0").version).toMatch(/^6\./);
   expect(readFileSync(join(root, "README.md"), "utf8").replaceAll(/\s+/g, " ")).toContain(`TypeScript ${VERSIONS[0]} or later`);
   expect(engines.node).toBe(">=20");

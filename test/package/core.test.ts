@@ -37,33 +37,33 @@ const MIRROR = nouns(INTERFACE, (part) =>
 );
 const EXPORTS = PAGE.flatMap(([, names]) => names);
 
-test("the ABI page and its mirror have the same nouns in the same order, and the same exports, each once", () => {
+test("the ABI page and its mirror list the same nouns in order, and the same unique exports", () => {
   expect(MIRROR).toEqual(PAGE);
   expect(PAGE.length).toBeGreaterThan(10);
   expect(EXPORTS.length).toBeGreaterThan(100);
   expect(new Set(EXPORTS).size).toBe(EXPORTS.length);
 });
 
-test.each(TARGETS)("the %s core imports nothing, and exports the page and its memory", (target) => {
+test.each(TARGETS)("the %s core imports nothing, and exports only the ABI page and its memory", (target) => {
   const module = moduleOf(target);
   expect(WebAssembly.Module.imports(module)).toEqual([]);
   const exported = WebAssembly.Module.exports(module).map(({ name }) => name);
   expect(exported.sort()).toEqual([...EXPORTS, "memory"].sort());
 });
 
-test.each(TARGETS.filter((target) => target !== "debug"))("the %s core holds no data: all that it knows is written by calls", (target) => {
+test.each(TARGETS.filter((target) => target !== "debug"))("the memory of the %s core is all zeros before the first call", (target) => {
   const { memory } = instance(moduleOf(target));
   expect(new Uint8Array(memory.buffer).some((byte) => byte !== 0)).toBe(false);
 });
 
-test("functions take as many arguments as the mirror gives them", () => {
+test("functions have as many parameters as in the mirror", () => {
   const counts = [...INTERFACE.matchAll(/^ {2}(\w+): Fn<\[(.*?)\]/gm)].map(([, name, args]) => [name, args === "" ? 0 : (args as string).split(",").length]);
   expect(counts.length).toBeGreaterThan(100);
   const exports = coreOf("release") as unknown as Record<string, () => void>;
   expect(counts.map(([name]) => [name, exports[name as string]?.length])).toEqual(counts);
 });
 
-test("only numbers cross the ABI: no i64, which would be a BigInt", () => {
+test("only numbers cross the ABI, because an i64 would be a BigInt", () => {
   const { exports } = new WebAssembly.Instance(moduleOf("release"), {});
   expect((exports.ABI_VERSION as WebAssembly.Global).value).toBe(abi.ABI_VERSION);
   expect(typeof (exports.arena_used as () => unknown)()).toBe("number");
@@ -88,7 +88,7 @@ function offsets(file: string, struct: string): { readonly [field: string]: numb
   );
 }
 
-test("both tables of the kinds of selectors say the same", () => {
+test("the core and the host have the same table of selector kinds", () => {
   const source = read("assembly/selectors/kinds.ts");
   const traits = (name: string) => new RegExp(`case ${name}:\\n +return ([A-Z_ |0-9]+);`).exec(source)?.[1]?.split(" | ") ?? [];
   const word = (name: string) => new RegExp(`case ${name}:\\n +return "(\\w+)";`).exec(source)?.[1];
@@ -107,7 +107,7 @@ test("both tables of the kinds of selectors say the same", () => {
   expect(source).toContain(`LAST_KIND: u32 = ${(SELECTORS.at(-1) as string).replace(/[A-Z]/g, "_$&").toUpperCase()};`);
 });
 
-test("numbers that both sides name are the same", () => {
+test("constants with the same name are equal on both sides of the ABI", () => {
   const { ABI_VERSION, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED, BOOTSTRAP, DISTINCT, STRATIFIED } = abi;
   const { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS } = abi;
   const {
@@ -157,7 +157,7 @@ test("numbers that both sides name are the same", () => {
   expect([blocked, have, need, longest, layout]).toEqual([abi.BLOCKED, abi.HAVE, abi.NEED, abi.DRAW_LONGEST, abi.DRAW_LAYOUT].map((which) => 8 * which));
 });
 
-test("another version's core, or another module, is refused", () => {
+test("a Replay throws UNSUPPORTED for a module without an ABI version", () => {
   const options = { spec: u8() as Spec, tables: { t: { maxSize: 1 } } };
   // The module is the smallest valid one, and exports nothing.
   const empty = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));

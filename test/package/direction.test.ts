@@ -37,13 +37,13 @@ describe("the dependency direction", () => {
     expect(summary).toMatch(/^direction: \d\d+ files, 0 wrong$/);
   });
 
-  test.runIf(whole)("is not broken by comments, strings, or members that are called like a runtime's", () => {
+  test.runIf(whole)("is not violated by comments, strings, or members named like a runtime's globals", () => {
     add("src/schema/spec.ts", `// process.exit()\nexport const text = "window" + \`document\`; export const of = (x: { window: number }) => x.window;`);
     add("src/schema/layout.ts", "export function rowsOf(window: number): number {\n  return window + 1;\n}");
     expect(direction(tree).faults).toEqual([]);
   });
 
-  test.runIf(whole)("is told file by file where it is broken", () => {
+  test.runIf(whole)("is reported with the place, rule and remedy of each violation", () => {
     const up = add("assembly/memory/ring.ts", `import { Pool } from "../rows/pool";`);
     const host = add("assembly/memory/bytes.ts", `@external("env", "now")\ndeclare function now(): f64;`);
     const tests = add("src/schema/layout.ts", `import { root } from "../../test/support/core.ts";`);

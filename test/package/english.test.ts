@@ -56,7 +56,7 @@ const SENTENCES: { readonly [habit: string]: { readonly found: readonly string[]
 const habits = (path: string, source: string) => habitsIn(path, source).map(({ line, habit }: { line: number; habit: string }) => `${line} ${habit}`);
 
 describe("each habit", () => {
-  test("has sentences here", () => {
+  test("has example sentences", () => {
     expect(HABITS.map(({ habit }: { habit: string }) => habit.replaceAll("`", ""))).toEqual(Object.keys(SENTENCES));
   });
 
@@ -69,7 +69,7 @@ describe("each habit", () => {
 });
 
 describe("texts", () => {
-  test("of code are comments and literals, over lines and within templates", () => {
+  test("comprise comments and literals in code, across lines and in templates", () => {
     const source = [
       "/**",
       " * A file is",
@@ -91,13 +91,13 @@ describe("texts", () => {
     expect(habits("assembly/a.ts", source)).toEqual(wanted);
   });
 
-  test("of tests are comments only", () => {
+  test("comprise only comments in tests", () => {
     const source = '// It is no step.\nexpect(a).toBe("it is no step");';
     expect(habits("test/unit/a.test.ts", source)).toEqual(["1 `is no`"]);
     expect(habits("src/a.ts", source)).toEqual(["1 `is no`", "2 `is no`"]);
   });
 
-  test("of Python, Lua and C are theirs", () => {
+  test("comprise comments and literals in Python, Lua and C", () => {
     expect(habits("embed/a.py", 'def a():\n    """It is\n    no step."""\n    raise ValueError(f"{b} at once")  # goes on\n')).toEqual([
       "2 `is no`",
       "4 `at once`",
@@ -115,7 +115,7 @@ describe("texts", () => {
     ]);
   });
 
-  test("of Markdown are paragraphs, items, headings and cells, without code and addresses", () => {
+  test("comprise paragraphs, list items, headings and cells in Markdown, without code and addresses", () => {
     const source = [
       "# It is no step",
       "It waits `at once` for",
@@ -167,7 +167,7 @@ describe("the lint", () => {
     return { status, lines: stderr.split("\n").filter((line) => line !== ""), stdout };
   };
 
-  test("lists each place of a tree, and fails", () => {
+  test("lists each fault of a tree, and fails", () => {
     write("README.md", "It is no step.\n\nIt waits immediately.\n");
     write("docs/data/a.md", "It waits at once.\n");
     write("bench/cases/a.mjs", "// It goes on.\n");
@@ -184,7 +184,7 @@ describe("the lint", () => {
     expect(stdout).toBe("english: 5 faults in 4 files\n");
   });
 
-  test("leaves a tree without habits, data and what is not written by hand", () => {
+  test("accepts a tree without habits, and ignores data and generated files", () => {
     write("README.md", "It is not a step.\n");
     write("dist/a.md", "It is no step.\n");
     write("test/data/a.md", "It is no step.\n");
@@ -192,7 +192,7 @@ describe("the lint", () => {
     expect(lint(tree)).toEqual({ status: 0, lines: [], stdout: "english: 0 faults in 0 files\n" });
   });
 
-  test("checks only the files with a word in their path", () => {
+  test("checks only files whose paths contain one of the words", () => {
     write("README.md", "It is no step.\n");
     write("docs/a.md", "It waits at once.\n");
     expect(lint(tree, "--", "READ", "page/")).toMatchObject({ status: 1, lines: [expect.stringMatching(/^README\.md:1: /)] });

@@ -18,21 +18,21 @@ function targetsOf(entry: unknown): string[] {
   return typeof entry === "string" ? [entry] : Object.values(entry as object).flatMap(targetsOf);
 }
 
-test("every export of the package is there after a build", () => {
+test("every export of the package exists after a build", () => {
   const targets = Object.values(manifest.exports).flatMap(targetsOf);
   expect(targets).toContain("./dist/index.js");
   expect(manifest.exports["."].types).toBe("./dist/types/index.d.ts");
   for (const target of targets) expect([target, existsSync(join(root, target))]).toEqual([target, true]);
 });
 
-test("types come first in each entry, as TypeScript asks for", () => {
+test("types are the first condition of each export, as TypeScript requires", () => {
   for (const entry of Object.values(manifest.exports)) if (typeof entry === "object") expect(Object.keys(entry as object)[0]).toBe("types");
 });
 
 /** The entry files, which programs import. */
 const ENTRIES = ["index.js", "agents.js", "inspector.js", "pfrl.js", "remote.js", "reverb.js", "rlds.js", "storage.js", "jax.js", "tfjs.js"];
 
-test("classes have their own names in the bundle: consoles of browsers show no others", () => {
+test("classes keep their names in the bundle, because browser consoles show these names", () => {
   const chunks = readdirSync(join(dist, "chunks")).filter((file) => file.endsWith(".js"));
   const text = chunks.map((file) => code(`chunks/${file}`)).join("\n");
   for (const name of ["Replay", "Table", "Writer", "Column", "Transitions", "RemoteWriter", "AcceptedWriter"]) {
@@ -41,32 +41,32 @@ test("classes have their own names in the bundle: consoles of browsers show no o
   }
 });
 
-test("there is no runtime dependency", () => {
+test("the package has no runtime dependency", () => {
   for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"]) expect(manifest[kind]).toBe(undefined);
 });
 
-test.each(ENTRIES)("%s loads nothing but chunks beside it: no package, no module of a runtime", (entry) => {
+test.each(ENTRIES)("%s loads only chunks, and no packages or modules of a runtime", (entry) => {
   const [, ...chunks] = loadedWith(dist, entry);
   expect(chunks.filter((file) => !/^chunks\/chunk-\w+\.js$/.test(file))).toEqual([]);
   for (const file of [entry, ...chunks]) expect(code(file).match(/\brequire\(|^(import|export)\b[^;"]*"[^."][^"]*";$/m)?.[0]).toBe(undefined);
 });
 
-test("the main entry loads three chunks: a program that starts waits for each file", () => {
+test("the main entry loads exactly three chunks", () => {
   expect(loadedWith(dist, "index.js").length).toBe(1 + 3);
 });
 
-test("the main entry loads files only when Replay.open asks for them, and ports only when acceptWriter does", () => {
+test("the main entry loads files only for Replay.open, and ports only for acceptWriter", () => {
   const later = loadedWith(dist, "index.js").flatMap((file) => [...code(file).matchAll(/\bimport\("([^"]+)"\)/g)].map(([, name]) => name as string));
   expect(later.sort()).toEqual(["accept", "open"].map((name) => expect.stringMatching(`^\\./(chunks/)?${name}-\\w+\\.js$`)));
 });
 
-test("the recorder loads no reader: it only records until openRecording is called", () => {
+test("the recorder loads no reader before openRecording is called", () => {
   const sources = loadedWith(dist, "record.js").flatMap((file) => [...code(file).matchAll(/^\/\/ src\/(datasets\/formats\/\S+)/gm)].map(([, name]) => name));
   expect(sources).toEqual(["datasets/formats/recording/open-recording.ts"]);
 });
 
 /** Compares the exports of each entry with the counts that the suite for every runtime expects. `npm run everywhere` also checks this, but takes minutes. */
-test.each(["lines.txt", "lines-with-packages.txt"])("test/everywhere/%s has the number of names of each entry", async (file) => {
+test.each(["lines.txt", "lines-with-packages.txt"])("test/everywhere/%s states the number of names of each entry", async (file) => {
   const lines = readFileSync(join(root, "test/everywhere", file), "utf8").matchAll(/^reprise\/?(\S*) (\d+) names$/gm);
   for (const [line, subpath] of lines) {
     const entry = manifest.exports[subpath === "" ? "." : `./${subpath}`];
@@ -75,23 +75,23 @@ test.each(["lines.txt", "lines-with-packages.txt"])("test/everywhere/%s has the 
   }
 });
 
-test("an actor's entry loads no WebAssembly, and nothing that only a Replay needs", () => {
+test("reprise/remote loads neither WebAssembly nor the classes of a Replay", () => {
   for (const file of loadedWith(dist, "remote.js"))
     expect([file, code(file).match(/WebAssembly\.|AGFzbQ|\b(Engine|Table) = class/)?.[0]]).toEqual([file, undefined]);
 });
 
-test.each(ENTRIES)("%s makes no code out of text: pages forbid it", (entry) => {
+test.each(ENTRIES)("%s never creates code from text, because pages forbid it", (entry) => {
   for (const file of loadedWith(dist, entry)) expect([file, code(file).match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]]).toEqual([file, undefined]);
 });
 
-test("a class that entries share is there once", () => {
+test("a class that entries share is bundled only once", () => {
   const files = [...ENTRIES, ...readdirSync(join(root, "dist/chunks")).map((file) => `chunks/${file}`)].filter((file) => file.endsWith(".js"));
   for (const name of ["Core", "Log", "Replay", "ReplayError", "RldsError", "CoreTable"]) {
     expect([name, files.filter((file) => new RegExp(`^var ${name}\\d* = class`, "m").test(code(file))).length]).toEqual([name, 1]);
   }
 });
 
-test("source maps hold their sources, and name no folder of the machine that built them", () => {
+test("source maps contain their sources, and no folder of the build machine", () => {
   const maps = [...files("dist"), ...files("dist/chunks")].filter((file) => file.endsWith(".js.map"));
   expect(maps.length).toBeGreaterThan(ENTRIES.length);
   for (const file of maps) {
@@ -101,7 +101,7 @@ test("source maps hold their sources, and name no folder of the machine that bui
   }
 });
 
-test("a bundler for pages takes every entry as a plain script, files of the system or not", async () => {
+test("a bundler for pages bundles the entries as plain scripts without warnings", async () => {
   const entryPoints = ENTRIES.filter((file) => file !== "rlds.js").map((file) => join(root, "dist", file));
   const { warnings } = await build({
     entryPoints,
@@ -116,7 +116,7 @@ test("a bundler for pages takes every entry as a plain script, files of the syst
   expect(warnings).toEqual([]);
 });
 
-test("the command line is a program for Node, and shares the package's entries", () => {
+test("the command line is a Node program that shares the package's entries", () => {
   const [file] = Object.values(manifest.bin) as [string];
   expect(file).toBe("dist/cli.js");
   const imports = [...code("cli.js").matchAll(/^import\b[^;"]*"([^"]+)";$/gm)].map((match) => match[1] as string);

@@ -21,11 +21,11 @@ describe("the heap", () => {
     ...["staged append", "nested append and createItem", "sample into", "transitions into", "sequences into, and their priorities", "updatePriorities"],
     ...["mixture into", "mixture's updatePriorities"],
     ...["PFRL's sample into", "PFRL's prioritized sample into and updateErrors"],
-  ])("%s allocates nothing, call after call", (call) => {
+  ])("%s allocates nothing per call", (call) => {
     expect(seen.growth[call]).toBeLessThan(MAX_BYTES);
   });
 
-  test("a batch that was given away keeps its own memory, and no Replay; a Replay keeps no batch that nobody has", () => {
+  test("a batch keeps its arrays but no Replay alive, and a Replay keeps no unreachable batch", () => {
     expect([seen.isFreed, seen.isForgotten]).toEqual([true, true]);
   });
 

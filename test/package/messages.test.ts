@@ -7,11 +7,11 @@ import { root } from "../support/core.ts";
 
 const found: string = messages(root);
 
-test("messages.txt lists the messages of the sources: npm run messages writes it", () => {
+test("messages.txt lists all messages of the sources (npm run messages writes it)", () => {
   expect(found.split("\n")).toEqual(readFileSync(join(root, GOLDEN), "utf8").split("\n"));
 });
 
-test("the list has what errors, helpers, warnings, the core, Python and Lua say, with constants in their places", () => {
+test("the list contains the messages of all parts of the package, with constants filled in", () => {
   const lines = found.split("\n");
   const has = (folder: string, line: RegExp) => {
     const from = lines.indexOf(`# ${folder}`);

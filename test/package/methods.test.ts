@@ -62,7 +62,7 @@ function written(part: string): string[] {
 
 const sections = new Map(page.split(/^## /m).map((part) => [part.slice(0, part.indexOf("\n")), part]));
 
-test.runIf(whole)("docs/reference/methods.md has every class of the main entry with its members, and no other", () => {
+test.runIf(whole)("docs/reference/methods.md lists every class of the main entry with its members, and no other", () => {
   const classes = members();
   expect(
     [...sections.keys()]
@@ -73,7 +73,7 @@ test.runIf(whole)("docs/reference/methods.md has every class of the main entry w
   for (const [name, own] of classes) expect(written(sections.get(name) as string).sort(), name).toEqual([...own].sort());
 });
 
-test("its lines name codes that there are", () => {
+test("docs/reference/methods.md names only error codes that exist", () => {
   const codes = readFileSync(join(root, "docs/reference/errors.md"), "utf8");
   const named = new Set([...page.matchAll(/`([A-Z]+(?:_[A-Z]+)*)`/g)].map(([, code]) => code as string));
   expect(named.size).toBeGreaterThan(12);

@@ -19,24 +19,24 @@ function bound(name: string, version: string): string {
 }
 
 describe.each(peers)("the optional peer %s", (name, range) => {
-  test("has a range from a version up to the next one that may break it", () => {
+  test("allows versions from a minimum up to the next breaking version", () => {
     const [, least] = range.match(/^>=(\d+\.\d+\.\d+) /) ?? [];
     expect(range).toBe(`>=${least} <${bound(name, least as string)}`);
     expect(manifest.peerDependenciesMeta[name]).toEqual({ optional: true });
   });
 
-  test("is tested in that version", () => {
+  test("is tested in its minimum version", () => {
     const tested = manifest.devDependencies[name] ?? manifest.devDependencies[`${name}-core`];
     expect(range.startsWith(`>=${tested} `)).toBe(true);
   });
 
-  test("has the same range in the lock, and in docs/guides/bundlers.md", () => {
+  test("has the same range in the lock file and in docs/guides/bundlers.md", () => {
     expect(locked.packages[""].peerDependencies[name]).toBe(range);
     expect(page).toContain(`| \`${name}\` | \`${range}\` |`);
   });
 });
 
-test("files inside of a peer are imported of those alone whose range says so", () => {
+test("files inside a peer are imported only from peers with a narrow range", () => {
   const imported = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts"))
     .flatMap((file) => [...readFileSync(join(root, "src", file), "utf8").matchAll(/(?:from|import\() ?"((?:@[^/"]+\/)?[^./"@][^/"]*)\/[^"]+"/g)])
@@ -44,7 +44,7 @@ test("files inside of a peer are imported of those alone whose range says so", (
   expect([...new Set(imported)].filter((name) => peers.some(([peer]) => peer === name))).toEqual(INNER);
 });
 
-test("no peer is left out, and the lock names no registry", () => {
+test("all peers are listed as optional and in the lock file, which names no registry", () => {
   expect(Object.keys(manifest.peerDependenciesMeta)).toEqual(peers.map(([name]) => name));
   expect(Object.keys(locked.packages[""].peerDependencies)).toEqual(peers.map(([name]) => name));
   expect(JSON.stringify(locked)).not.toContain('"resolved":"http');

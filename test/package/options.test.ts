@@ -54,7 +54,7 @@ function written(type: string): Set<string> {
   return new Set([...own, ...also.flatMap((name) => [...written(name)])]);
 }
 
-test.runIf(whole)("docs/reference/options.md has every option, by its type, and no other", () => {
+test.runIf(whole)("docs/reference/options.md lists every option by type, and no other", () => {
   const types = options();
   expect([...sections.keys()].sort()).toEqual([...types.keys()].sort());
   for (const [type, names] of types) {
@@ -69,7 +69,7 @@ test.runIf(whole)("docs/reference/options.md has every option, by its type, and 
   }
 });
 
-test("its links lead to its sections", () => {
+test("links in docs/reference/options.md lead to its sections", () => {
   const anchor = (heading: string) =>
     heading
       .toLowerCase()

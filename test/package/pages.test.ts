@@ -21,7 +21,7 @@ function paragraphs(text: string): string[] {
 
 const words = (text: string) => text.split(/\s+/).filter(Boolean).length;
 
-it("there are pages of each kind", () => {
+it("there are more than 30 pages", () => {
   expect(teaching.length).toBeGreaterThan(30);
 });
 
@@ -30,31 +30,31 @@ describe.each(teaching)("$path", ({ path, text }) => {
     expect(paragraphs(text).filter((part) => words(part) > 80)).toEqual([]);
   });
 
-  it("has nothing but a language where a program begins", () => {
+  it("has only a language in the first line of a code block", () => {
     expect(text.match(/^```\w+ .*$/gm)).toBe(null);
   });
 
-  it("has one heading of the first level, and begins with a sentence", () => {
+  it("has one first-level heading, and starts with a sentence", () => {
     const lines = text.replaceAll(/^```[\s\S]*?^```$/gm, "").split("\n");
     expect(lines.filter((line) => line.startsWith("# "))).toHaveLength(1);
     expect(text).toMatch(/^# .+\n\n(\*\*)?[A-Z`]/);
   });
 
-  it.runIf(path !== "README.md")("ends with the pages that follow it", () => {
+  it.runIf(path !== "README.md")("ends with links to the next pages", () => {
     expect(text.split(/^## /m).at(-1)).toMatch(/^Next\n\n- \[/);
   });
 });
 
 const bench = ["bench/README.md", "bench/peers/README.md", "test/README.md"].map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
-it.each([...pages, ...bench])("$path has no table with an empty line in it", ({ text }) => {
+it.each([...pages, ...bench])("$path has no blank line in a table", ({ text }) => {
   const lines = text.split("\n");
   const isRow = (line: string | undefined) => line?.startsWith("|") ?? false;
   const torn = lines.filter((line, i) => line === "" && isRow(lines[i - 1]) && isRow(lines[i + 1]) && !lines[i + 2]?.startsWith("|-"));
   expect(torn).toEqual([]);
 });
 
-test("the index has every page of docs/ once, and its groups are the navigation of the site", () => {
+test("the index lists every page of docs/ once, and its groups are the navigation of the site", () => {
   const groups = groupsOf(readFileSync(join(root, `${INDEX}.md`), "utf8"));
   expect(groups.map(({ title }) => title)).toContain(REST);
   const named = groups.flatMap(({ paths }) => paths).filter((path) => path.startsWith("docs/"));

@@ -35,19 +35,19 @@ describe("a threshold", () => {
     expect(judged([raced("w", ns, others)], eight)).toMatchObject([{ holds, found }]);
   });
 
-  test("that names a library takes the faster of its two mallocs", () => {
+  test("uses the faster malloc of a library that it names", () => {
     const named = [{ workload: "w", ours: "into", to: "flashbax", least: 2 }];
     const others = [peer("flashbax", 40), peer("flashbax, pages kept", 15), peer("cpprb", 1)];
     expect(judged([raced("w", 10, others)], named)).toMatchObject([{ holds: false, found: "1.50 × flashbax, pages kept" }]);
   });
 
-  test("is missed where the variant of ours was skipped, and not asked where its workload did not run", () => {
+  test("is missed if our variant was skipped, and ignored if its workload did not run", () => {
     const skipped = { ...raced("w", 10, [peer("a", 80)]), variants: [{ name: "into", side: "ours", skipped: "no such option" }, peer("a", 80)] };
     expect(judged([skipped], eight)).toMatchObject([{ holds: false, found: "no such option" }]);
     expect(judged([raced("v", 10, [])], eight)).toEqual([]);
   });
 
-  test("of a frame is one of percentiles, and of garbage", () => {
+  test("checks percentiles and garbage of a frame", () => {
     const frames = (collections: number) => ({
       name: "frame of a game",
       unit: "µs",
@@ -62,14 +62,14 @@ describe("a threshold", () => {
   });
 });
 
-test("each threshold names variants that are there", () => {
+test("each threshold names existing variants", () => {
   for (const { workload, ours, to } of thresholds) {
     const variants = workloads.find(({ name }) => name === workload)?.variants.map(({ name }) => name);
     expect(variants, workload).toEqual(expect.arrayContaining([ours, ...(to === undefined || to === "peers" ? [] : [to])]));
   }
 });
 
-test("who gives other columns than ours is refused", () => {
+test("a peer with other columns than ours is skipped", () => {
   const side = (name: string, columns: unknown[]) => ({
     one: { name, side: name === "into" ? "ours" : "peer" },
     says: { columns } as { skipped?: string },
@@ -95,7 +95,7 @@ test("who gives other columns than ours is refused", () => {
 
 const fixture = { date: "2026-11-23", machine: "a <machine>", workloads: [raced("w", 10, [peer("a & b", 80), peer("no", 1, { skipped: "no Python" })])] };
 
-test("chart and page have the figures of a run, and what was skipped", () => {
+test("the chart and the page contain the figures of a run and the skipped variants", () => {
   const svg = chart(fixture);
   expect(svg).toContain("3.2 G samples/s");
   expect(svg).toContain("a &amp; b");
@@ -108,7 +108,7 @@ test("chart and page have the figures of a run, and what was skipped", () => {
   expect(filled(text, fixture)).toBe(text);
 });
 
-test("the page and the chart show the run that is kept beside them", () => {
+test("the page and the chart show the stored run", () => {
   const kept = join(folder, KEPT);
   if (!existsSync(kept)) return expect(page).toContain("Not measured yet.");
   const run = JSON.parse(readFileSync(kept, "utf8"));
@@ -116,7 +116,7 @@ test("the page and the chart show the run that is kept beside them", () => {
   expect(readFileSync(join(folder, "chart.svg"), "utf8")).toBe(chart(run));
 });
 
-test("what the page names is there, and so is each library and program", () => {
+test("all files, libraries and programs that the page names exist", () => {
   const files = [...page.matchAll(/`([a-z/]+(?:\.(?:mjs|c|h)|\/))`/g)].map(([, file]) => file as string).filter((file) => !file.startsWith("build/"));
   expect(files.length).toBeGreaterThan(12);
   for (const file of files)
@@ -132,7 +132,7 @@ test("what the page names is there, and so is each library and program", () => {
 // A clone of the repository has no recorded screens, so programs that need them are left out.
 const programs = new Map(workloads.filter(({ task }) => !("screens" in task)).map((workload) => [workload.task.program, workload]));
 
-test.runIf(whole).each([...programs])("our process of %s answers", (_, { task, variants }) => {
+test.runIf(whole).each([...programs])("our process for %s responds", (_, { task, variants }) => {
   const ways = variants.flatMap(({ side, task: own, old }) => (side === "ours" && !old ? [own] : []));
   // The program `uniform` runs with all of our variants, the other programs run with only one.
   for (const way of task.program === "uniform" ? ways : ways.slice(0, 1)) {

@@ -13,7 +13,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const files = Object.entries(PICTURES) as [string, () => string][];
 
 describe.each(files)("%s", (file, draw) => {
-  it("is what its script draws", () => expect(read(file)).toBe(draw()));
+  it("equals the output of its script", () => expect(read(file)).toBe(draw()));
 
   it("has its light colours in attributes, so that viewers without style sheets show them", () => {
     const shapes = [...draw().matchAll(/<(?:rect|text|path|circle|polygon) [^>]*>/g)].map(([shape]) => shape);
@@ -29,7 +29,7 @@ describe.each(files)("%s", (file, draw) => {
     for (const name of new Set(used)) expect(svg).toContain(`.${name}{`);
   });
 
-  it("says in words what it shows", () => {
+  it("has a title and a description in words", () => {
     expect(draw()).toMatch(/<title id="title">.{10,}<\/title>\n<desc id="description">.{60,}<\/desc>/);
   });
 });
@@ -39,7 +39,7 @@ test("every picture of docs/pictures is drawn by a script", () => {
   expect(drawn.map((file) => `docs/pictures/${file}`)).toEqual(Object.keys(PICTURES).filter((file) => file.startsWith("docs/pictures/")));
 });
 
-test("the chart has the ratios of the page, and losses among them", () => {
+test("the chart shows the ratios of the page, including losses", () => {
   const ratios = ratiosOf(read("bench/README.md"));
   expect(ratios).toEqual([...ratios].sort((a, b) => b - a));
   expect(ratios.filter((ratio) => ratio < 1).length).toBeGreaterThan(3);
@@ -49,7 +49,7 @@ test("the chart has the ratios of the page, and losses among them", () => {
   expect(() => ratiosOf(page.slice(1).join("\n"))).toThrow(`bench/README.md has no row "${ROWS[0]?.[0]}"`);
 });
 
-test("the sequences of the picture are those of the rule", () => {
+test("the picture shows the sequences that its rule creates", () => {
   const spec = { observation: i32(), action: i32(), reward: f32() };
   const replay = new Replay({ spec, tables: { t: { maxSize: 9, sampler: fifo() } } });
   const writer = replay.writer({ items: [{ table: "t", sequence: RULE }] });
@@ -66,13 +66,13 @@ test("the sequences of the picture are those of the rule", () => {
   }
 });
 
-test("the chart of other libraries has its colours without variables, which librsvg does not know", () => {
+test("the chart of other libraries uses no CSS variables, because librsvg does not support them", () => {
   const [styles] = read("bench/peers/chart.svg").match(/<style>[\s\S]*<\/style>/) as RegExpMatchArray;
   expect(styles).not.toContain("var(");
   expect(styles.indexOf(".paper { fill: #ffffff; }")).toBeLessThan(styles.indexOf("@media"));
 });
 
-test.each(["docs/page-loop.png", "docs/page-loop-dark.png"])("%s moves, and is small enough for a page", (file) => {
+test.each(["docs/page-loop.png", "docs/page-loop-dark.png"])("%s is animated, and small enough for a page", (file) => {
   const bytes = readFileSync(join(root, file));
   expect(bytes.length).toBeLessThan(800_000);
   const { frames, width, height, channels } = decodeApng(bytes);
@@ -83,7 +83,7 @@ test.each(["docs/page-loop.png", "docs/page-loop-dark.png"])("%s moves, and is s
   expect(differ).toBeGreaterThan(2000);
 });
 
-test("pictures for dark mode are there, and named beside a light one", () => {
+test("pictures for dark mode exist, each next to a light picture", () => {
   const pictures = ["README.md", "docs/guides/inspect.md"].flatMap((page) => {
     const found = [...read(page).matchAll(/<picture>[\s\S]*?<\/picture>/g)].map(([picture]) => picture);
     return found.map((picture) => ({ folder: dirname(page), picture }));

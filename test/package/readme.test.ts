@@ -34,7 +34,7 @@ function partsOf(path: string): Set<string> {
   );
 }
 
-test("there is an example in each part that shows the API", () => {
+test("there are at least 13 examples, and every js block is a program", () => {
   expect(examples.length).toBeGreaterThanOrEqual(13);
   expect(pages.flatMap(({ text }) => text.match(/^```js$/gm) ?? []).length).toBe(all.length);
 });
@@ -46,7 +46,7 @@ test.each(some(examples, 3))("%s", (_, code) => {
   expect(stdout.trimEnd().split("\n")).toEqual(said(code));
 });
 
-test.each(pages)("what $path names is there", ({ path, text }) => {
+test.each(pages)("scripts, files, headings and folders that $path names exist", ({ path, text }) => {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const named = [...text.matchAll(/npm (?:run )?(test:all|test|start|build|check|bench|conformance|runtimes|soak:port|pages|interop|example:reverb)\b/g)].map(
     (match) => match[1] as string,

@@ -45,7 +45,7 @@ function numberAfter(text: string, out: string): number {
   return Number.parseFloat(found as string);
 }
 
-test("each recipe is on the page, is a whole program of less than 80 lines, and fits the page's width", () => {
+test("each recipe is listed on the page, has fewer than 80 lines, and fits the width", () => {
   const page = readFileSync(join(folder, "README.md"), "utf8");
   for (const name of names) {
     expect(page).toContain(`[${name}](${name})`);
@@ -55,21 +55,21 @@ test("each recipe is on the page, is a whole program of less than 80 lines, and 
   }
 });
 
-test("DQN bootstraps where an episode was truncated", () => {
+test("DQN bootstraps if an episode was truncated", () => {
   const out = run("dqn", 3000);
   expect(numberAfter("right end: ", out)).toBeCloseTo(10, 0);
   expect(out).toContain("policy: >>>>>>>>");
   expect(numberAfter("right end: ", run("dqn", 3000, ["}, terminated });", "}, terminated: true });"]))).toBeLessThan(8);
 });
 
-test.runIf(whole)("Rainbow's memory finds the way of a blind cliff walk", () => {
+test.runIf(whole)("Rainbow finds the path of a blind cliff walk", () => {
   const out = run("rainbow", 8000);
   expect(out).toContain("right actions on the greedy path: 8 of 8");
   expect(out).toContain("beta: 1.00");
   expect(Math.abs(numberAfter("at the start: ", out) - 0.95 ** 7)).toBeLessThan(0.05);
 });
 
-test.runIf(whole)("SAC learns from recorded data before it lives a step, and goes on with live ones", () => {
+test.runIf(whole)("SAC learns from recorded data before its first live step, and continues with live data", () => {
   const out = run("sac", 60);
   expect(out).toContain("warm start: 200 transitions of 40 episodes");
   expect(Math.abs(numberAfter("episodes, gain ", out) + 0.465)).toBeLessThan(0.05);
@@ -79,7 +79,7 @@ test.runIf(whole)("SAC learns from recorded data before it lives a step, and goe
   expect(numberAfter("live; gain ", run("sac", 60, ["is_terminal: false", "is_terminal: is_last"]))).toBeGreaterThan(-0.38);
 });
 
-test.runIf(whole)("RLPD opens a lock that it never would by chance, with half of each batch from recorded episodes", () => {
+test.runIf(whole)("RLPD opens a lock with half of each batch from recorded episodes", () => {
   const out = run("rlpd", 100);
   expect(out).toContain("warm start: 184 recorded transitions; 64 of 64 rows are recorded");
   expect(out).toContain("live: 32 of 64 rows are recorded");
@@ -88,7 +88,7 @@ test.runIf(whole)("RLPD opens a lock that it never would by chance, with half of
   expect(numberAfter("last half: ", run("rlpd", 100, ["random() < 0.1", "random() < 1"]))).toBe(0);
 });
 
-test.runIf(whole)("epochs show a clone each step as often, over a restart, and it does what the player did", () => {
+test.runIf(whole)("epochs return each step equally often across a restart, and the clone imitates the player", () => {
   const out = run("epochs", 100);
   expect(out).toContain("stopped after 40 batches of epoch 0");
   expect(out).toContain("after 6 epochs each step was seen 6 times");
@@ -98,12 +98,12 @@ test.runIf(whole)("epochs show a clone each step as often, over a restart, and i
   expect(run("epochs", 100, [", state: JSON.parse(kept.state)", ""])).toContain("more or less often");
 });
 
-test.runIf(whole)("hindsight teaches the way to goals that no episode reached", () => {
+test.runIf(whole)("hindsight learns goals that no episode reached", () => {
   expect(numberAfter("goals before, ", run("her", 200))).toBeGreaterThan(0.75);
   expect(numberAfter("goals before, ", run("her", 200, ["share: 0.8", "share: 0"]))).toBeLessThan(0.3);
 });
 
-test.runIf(whole)("R2D2's sequences begin with the state that was stored", () => {
+test.runIf(whole)("R2D2 starts its sequences with the stored state", () => {
   expect(numberAfter("last quarter: ", run("r2d2", 200))).toBe(100);
   // Many episodes are shorter than a window, because the minimum is 2 steps.
   expect(numberAfter("last quarter: ", run("r2d2", 200, ["12 + Math.floor(random() * 8)", "1 + Math.floor(random() * 12)"]))).toBeGreaterThan(95);
@@ -111,14 +111,14 @@ test.runIf(whole)("R2D2's sequences begin with the state that was stored", () =>
   expect(numberAfter("last quarter: ", forgets)).toBeLessThan(80);
 });
 
-test.runIf(whole)("Dreamer's chunks go over the ends of episodes, and say where one begins", () => {
+test.runIf(whole)("Dreamer's chunks span episodes, and isFirst marks where an episode begins", () => {
   const out = run("dreamer", 400);
   expect(numberAfter("loss: ", out)).toBeLessThan(1e-3);
   expect(numberAfter("weight of the reward: ", out)).toBeCloseTo(6, 1);
   expect(numberAfter("loss: ", run("dreamer", 400, ["if (isFirst.data[at]) before = 0;", ""]))).toBeGreaterThan(0.01);
 });
 
-test.runIf(whole)("vector environments give the same values in each autoreset mode", () => {
+test.runIf(whole)("vector environments learn the same values in each autoreset mode", () => {
   const lines = run("vector", 60).trimEnd().split("\n");
   expect(lines.map((line) => line.split(":")[0])).toEqual(["nextStep", "sameStep", "disabled"]);
   const truth = Array.from({ length: 7 }, (_, place) => (2 * (1 - 0.5 ** (7 - place))).toFixed(2)).join(" ");
@@ -128,7 +128,7 @@ test.runIf(whole)("vector environments give the same values in each autoreset mo
   expect(wrong.map((line) => line.includes(`values ${truth}`))).toEqual([true, false, true]);
 });
 
-test.runIf(whole)("a recording goes on over sessions that were cut, and the clone plays as its player did", () => {
+test.runIf(whole)("a recording continues after interrupted sessions, and the clone plays like its player", () => {
   const out = run("record", 40);
   expect(out).toContain("recorded: 40 episodes, and 2 that were cut");
   expect(numberAfter("reached its goal in ", out)).toBe(100);
@@ -137,7 +137,7 @@ test.runIf(whole)("a recording goes on over sessions that were cut, and the clon
   expect(numberAfter("reached its goal in ", nothing)).toBeLessThan(80);
 });
 
-test.runIf(whole)("actors in workers append while the learner draws: every step is a transition, and none is lost", () => {
+test.runIf(whole)("actors in workers append while the learner draws, and no transition is lost", () => {
   const out = run("actors", 1000);
   expect(out).toContain("actors: left, left, left; 1000 + 1000 + 1000 steps, 3000 transitions");
   expect(Math.abs(numberAfter("at the start: ", out) - 0.9 ** 4)).toBeLessThan(0.02);

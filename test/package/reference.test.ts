@@ -25,7 +25,7 @@ const codes = [...(texts.get("base/error.ts")?.split("export type ReplayErrorCod
   ([, code]) => code as string,
 );
 
-test("the page of errors has every code, each once", () => {
+test("the page of errors lists every code once", () => {
   expect(codes.length).toBeGreaterThan(14);
   const part = read("docs/reference/errors.md").split("## Codes")[1]?.split("\n## ")[0] as string;
   expect(codesOf(part)).toEqual([...codes].sort());
@@ -40,7 +40,7 @@ test("each code is thrown somewhere", () => {
   expect(silent).toEqual([]);
 });
 
-test("the page of limits has the numbers of the source", () => {
+test("the page of limits states the numbers of the source", () => {
   const cells = rows(read("docs/reference/limits.md"));
   const limit = (name: RegExp) => cells.find(([first]) => name.test(first as string))?.[1];
   const grouped = (number: number) => number.toLocaleString("en-US");
@@ -67,7 +67,7 @@ test("the page of limits has the numbers of the source", () => {
   expect(texts.get("schema/table-options.ts")).toContain("const DEFAULT_PENDING = 1023;");
 });
 
-test("the page of selectors has each of them, with its arguments", () => {
+test("the page of selectors lists each selector with its arguments", () => {
   const page = read("docs/reference/selectors-and-limiters.md");
   const part = page.split("## Selectors")[1]?.split("\n### ")[0] as string;
   const listed = rows(part).slice(1);
@@ -81,7 +81,7 @@ test("the page of selectors has each of them, with its arguments", () => {
   }
 });
 
-test("the table of rate limiters has what the functions return", () => {
+test("the table of rate limiters matches the functions", () => {
   const page = read("docs/reference/selectors-and-limiters.md").split("## Rate limiters")[1] as string;
   const [r, n, e, a, b] = [3, 7, 11, 5, 40];
   const values: { readonly [cell: string]: number } = {
@@ -94,7 +94,7 @@ test("the table of rate limiters has what the functions return", () => {
   expect(numbers).toEqual(limiters.map(({ samplesPerInsert, minSize, minDiff, maxDiff }) => [samplesPerInsert, minSize, minDiff, maxDiff]));
 });
 
-test("messages that the page of symptoms quotes are in the source", () => {
+test("messages quoted in docs/guides/debug.md exist in the source", () => {
   const page = read("docs/guides/debug.md").replaceAll(/```[\s\S]*?```/g, "");
   const all = [...texts.values()].join("\n").replaceAll('\\"', '"');
   const quotes = [...page.matchAll(/`([^`]+)`/g)].map(([, quote]) => (quote as string).replaceAll("\n", " ")).filter((quote) => / \w+ \w+ \w+/.test(quote));

@@ -36,7 +36,7 @@ const split = (literal: string) => [literal.slice(1, literal.lastIndexOf("/")), 
 describe("in src/", () => {
   const found = sources.map(expressionsIn);
 
-  it("each takes linear time", () => {
+  it("each regular expression takes linear time", () => {
     const literals = found.flatMap(({ literals: each }) => each);
     expect(literals.length).toBeGreaterThan(30);
     const slow = literals.flatMap(({ place, text }) => {
@@ -46,7 +46,7 @@ describe("in src/", () => {
     expect(slow).toEqual([]);
   });
 
-  it("none is made of text", () => {
+  it("no regular expression is created from text", () => {
     expect(found.flatMap(({ made }) => made)).toEqual([]);
   });
 });
@@ -71,7 +71,7 @@ describe("the check", () => {
     [String.raw`/^[^\P{L}a]*[a-z]*!/u`, "quadratic"],
     [String.raw`/^[^\p{L}\d]*é*!/u`, "quadratic"],
     [String.raw`/^[^é]*ä*!/`, "quadratic"],
-  ])("%s is found to be %s", (text, what) => {
+  ])("finds %s to be %s", (text, what) => {
     expect(slowness(...split(text))).toBe(what);
   });
 
@@ -89,11 +89,11 @@ describe("the check", () => {
     String.raw`/[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu`,
     String.raw`/^\P{L}*[a-z]*!/u`,
     String.raw`/^[^\P{Cc}\n]*\n*!/u`,
-  ])("%s is found to be linear", (text) => {
+  ])("finds %s to be linear", (text) => {
     expect(slowness(...split(text))).toBe(undefined);
   });
 
-  it("says what it cannot read", () => {
+  it("throws for syntax that it cannot analyze", () => {
     for (const source of ["a(?=b)", "(?<!a)b", "a\\1", "\\p{L}", "(a", "a)"]) expect(() => slowness(source, "")).toThrow(/does not know/);
   });
 });

@@ -19,7 +19,7 @@ interface Target {
 const subpaths = Object.entries<Target>(manifest.exports).filter(([, target]) => target.default?.endsWith(".js"));
 
 describe("each subpath", () => {
-  it.each(subpaths)("%s has its conditions in this order, and leads to one file in all but two", (_, target) => {
+  it.each(subpaths)("%s has its conditions in order, and all but two lead to one file", (_, target) => {
     const asked = Object.keys(target);
     expect(asked).toEqual(CONDITIONS.filter((condition) => condition !== "workerd" || asked.includes(condition)));
     const { types, workerd, require, ...others } = target;
@@ -27,7 +27,7 @@ describe("each subpath", () => {
     expect(require).toBe("./dist/require.cjs");
   });
 
-  it.each(subpaths.filter(([, target]) => target.workerd))("%s gives workerd the core, and the same names", (_, target) => {
+  it.each(subpaths.filter(([, target]) => target.workerd))("%s sets the core in workerd, and exports the same names", (_, target) => {
     const file = target.default?.replace("./dist/", "") as string;
     expect(target.workerd).toBe(`./dist/workerd/${file}`);
     const lines = read(target.workerd as string)
@@ -44,19 +44,19 @@ describe("each subpath", () => {
   // These load the core only for a Replay that exists already, whose entry has set the module.
   const GIVEN = ["./inspector", "./reverb"];
 
-  it.each(subpaths.filter(([path]) => !GIVEN.includes(path)))("%s has an entry for workerd where it can load the core, and only there", (_, target) => {
+  it.each(subpaths.filter(([path]) => !GIVEN.includes(path)))("%s has an entry for workerd exactly if it can load the core", (_, target) => {
     const files = loadedWithOrAfter(join(root, "dist"), target.default?.replace("./dist/", "") as string);
     expect(target.workerd !== undefined).toBe(files.some((file) => read(`dist/${file}`).includes("new WebAssembly.Module(")));
   });
 
-  it.each(GIVEN)("%s has no entry for workerd, and loads no core at once", (path) => {
+  it.each(GIVEN)("%s has no entry for workerd, and does not load the core on import", (path) => {
     const target = manifest.exports[path];
     const files = loadedWith(join(root, "dist"), target.default.replace("./dist/", ""));
     expect(target.workerd).toBe(undefined);
     expect(files.filter((file) => read(`dist/${file}`).includes("new WebAssembly.Module("))).toEqual([]);
   });
 
-  it("is in jsr.json, of the same version", () => {
+  it("is in jsr.json, with the same version", () => {
     const { exports, version } = JSON.parse(read("jsr.json"));
     expect(version).toBe(manifest.version);
     expect(Object.keys(exports)).toEqual(subpaths.map(([path]) => path));
@@ -71,7 +71,7 @@ const address = {
 };
 
 describe("a release", () => {
-  it("is refused as long as there is no address, and says where it belongs", () => {
+  it("requires a repository address, and the error says where to write it", () => {
     expect(() => addressOf(undefined, { ...address, repository: null })).toThrow(
       "no release without an address: write the repository's URL into build/address.json, or give --repository URL",
     );
@@ -81,7 +81,7 @@ describe("a release", () => {
     expect(manifest.private).toBe(true);
   });
 
-  it("names the repository, and nothing of how it is made", () => {
+  it("names the repository, but no scripts or development dependencies", () => {
     const published = manifestOf(manifest, address);
     expect(published).toMatchObject({ name: "reprise", homepage: `${address.repository}#readme`, bugs: { url: `${address.repository}/issues` } });
     expect(published.repository).toEqual({ type: "git", url: `git+${address.repository}.git` });
@@ -89,7 +89,7 @@ describe("a release", () => {
     expect(published).toMatchObject({ exports: manifest.exports, imports: manifest.imports });
   });
 
-  it("has links and pictures that a registry's page can follow", () => {
+  it("has absolute links and pictures for the page of a registry", () => {
     const page = "[guide](docs/guides/specs.md#text) ![chart](bench/peers/chart.svg) [site](https://a.example) [below](#install)";
     expect(absolute(page, "README.md", address, "1.2.3")).toBe(
       "[guide](https://host.example/owner/reprise/blob/v1.2.3/docs/guides/specs.md#text) ![chart](https://host.example/owner/reprise/raw/v1.2.3/bench/peers/chart.svg) " +
@@ -110,7 +110,7 @@ describe("a release", () => {
 describe("the package of the page", () => {
   const ofPage = JSON.parse(read(`${PAGE_PACKAGE}/package.json`));
 
-  it("has the version of the package that serves it, and takes no other", () => {
+  it("has the version of the main package, and requires exactly that version", () => {
     expect(ofPage).toMatchObject({ name: "reprise-page", version: manifest.version, license: manifest.license, private: true });
     expect(ofPage.peerDependencies).toEqual({ reprise: manifest.version });
     expect(ofPage.peerDependenciesMeta).toEqual({ reprise: { optional: true } });
@@ -131,13 +131,13 @@ test.each([
   [">=0.10.3 <0.11", "~0.10.3"],
   [">=1.31.5 <1.32", "~1.31.5"],
   ["2.17.0", "^2.17.0"],
-])("the range %s is %s for JSR", (range, expected) => expect(rangeOf(range)).toBe(expected));
+])("the range %s becomes %s for JSR", (range, expected) => expect(rangeOf(range)).toBe(expected));
 
-test("require says what to do where it cannot give an ES module", () => {
+test("the message of require says how to load the ES module", () => {
   expect(read("dist/require.cjs")).toContain('load it by await import("reprise") or an import statement, or take Node 22.12');
 });
 
-test("README says how large the main entry is, to within a tenth", async () => {
+test("README states the size of the main entry to within a tenth", async () => {
   const [, gzipped, minified] = read("README.md").match(/The main entry is (\d+) KB gzipped, and (\d+) KB if your bundler/) as unknown as [
     string,
     string,

@@ -13,13 +13,13 @@ const FILES = ["", "chunks/"]
   .flatMap((folder) => readdirSync(join(dist, folder)).map((name) => folder + name))
   .filter((file) => existsSync(join(dist, `${file}.map`)));
 
-test.each(FIRST)("%s has no documentation comment, and only ASCII characters", (file) => {
+test.each(FIRST)("%s has no documentation comments, and only ASCII characters", (file) => {
   const text = readFileSync(join(dist, file), "utf8");
   expect(text.split("\n").filter((line) => /^\s*\/\*\*/.test(line))).toEqual([]);
   expect(text.match(/\P{ASCII}/u)?.[0]).toBe(undefined);
 });
 
-test("the source maps find methods in the sources", () => {
+test("source maps lead from methods to their sources", () => {
   let found = 0;
   for (const file of FILES) {
     const { sourcesContent, mappings } = JSON.parse(readFileSync(join(dist, `${file}.map`), "utf8"));

@@ -6,15 +6,15 @@ import { root } from "../support/core.ts";
 
 const standIns = JSON.parse(readFileSync(join(root, "test/stand-ins.json"), "utf8")) as { readonly [left: string]: string };
 
-test("each file that is left out, and each that stands for one, is there", () => {
+test("each left-out file and each stand-in exists", () => {
   const files = [...Object.keys(standIns), ...Object.values(standIns)];
   expect(files.filter((file) => !/\.test\.ts$/.test(file) || !existsSync(join(root, "test", file)))).toEqual([]);
 });
 
-test("what stands for a file is not left out", () => {
+test("no stand-in is left out itself", () => {
   expect(Object.values(standIns).filter((file) => file in standIns)).toEqual([]);
 });
 
-test("they are in order", () => {
+test("stand-ins are sorted by the left-out files", () => {
   expect(Object.keys(standIns)).toEqual(Object.keys(standIns).sort());
 });

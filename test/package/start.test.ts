@@ -9,7 +9,7 @@ import { root } from "../support/core.ts";
 /** The files that `build/run.mjs` loads and reads when it starts. */
 const NEEDED = ["build", "package.json", "test/stand-ins.json"];
 
-test("the scripts need no package before they install the packages", () => {
+test("the scripts start without installed packages", () => {
   const clone = mkdtempSync(join(tmpdir(), "reprise-clone-"));
   try {
     const copied = (file: string) => basename(file) !== "node_modules";

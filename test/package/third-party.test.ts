@@ -17,11 +17,11 @@ test.each([
   ["moo", ["Tim Radvan", "Redistribution and use in source and binary forms"]],
   ["nearley", ["Kartik Chandra"]],
   ["@foxglove/rosmsg", ["Foxglove Technologies"]],
-])("%s has those of its files that are of others", (name, words) => {
+])("%s includes the notices of third-party files", (name, words) => {
   const notice = notices.find((each) => each.includes(`\n${name} `) || each.trimStart().startsWith(`${name} `)) ?? "";
   for (const word of words) expect(notice).toContain(word);
 });
 
-test("the Apache License is there in full, once", () => {
+test("the Apache License is included in full, once", () => {
   expect(notices.filter((each) => each.includes("TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION")).length).toBe(1);
 });

@@ -12,7 +12,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const programs = ["docs/recipes/dqn.js", "docs/start/cartpole.js"].map(read);
 const quotes = [...read("docs/start/dqn.md").matchAll(/^```javascript\n([\s\S]*?)^```$/gm)].map(([, quote]) => quote as string);
 
-test("what the tutorial quotes stands in its programs", () => {
+test("every quote of the tutorial is in one of its programs", () => {
   expect(quotes.length).toBeGreaterThan(7);
   expect(quotes.filter((quote) => !programs.some((program) => program.includes(quote)))).toEqual([]);
 });

@@ -46,7 +46,7 @@ test.each(
     ],
     2,
   ),
-)("%s points at that line", (statement, begins) => {
+)("the error of %s points at its line", (statement, begins) => {
   const file = join(folder, "program.mjs");
   writeFileSync(file, `${PROLOGUE}  ${statement}\n}\nlearn();\n`);
   const { status, stderr } = spawnSync(process.execPath, [file], { encoding: "utf8" });

@@ -52,8 +52,8 @@ const inserted = async (page: Page) => Number((await fact(page, "Inserted")).rep
 const settled = (page: Page) => page.waitForTimeout(1500);
 
 describe.each(["chromium", "firefox"] as const)("%s", (name) => {
-  describe.runIf(required || (whole && here[name] !== undefined)).each(["page", "port", "worker"])("a Replay where: %s", (where) => {
-    it("is shown as it fills, is paused and stepped, and gives a batch to look at", async () => {
+  describe.runIf(required || (whole && here[name] !== undefined)).each(["page", "port", "worker"])("a Replay: %s", (where) => {
+    it("is shown while it fills, can be paused and stepped, and returns a batch to inspect", async () => {
       const { page, said } = await opened(name, where);
       await until(async () => (await inserted(page)) > 3100);
       const before = await inserted(page);
@@ -118,8 +118,8 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
     });
   });
 
-  describe.runIf(required || (whole && here[name] !== undefined))("beside that", () => {
-    it("goes into 360 pixels, in dark, and has its numbers as tables", async () => {
+  describe.runIf(required || (whole && here[name] !== undefined))("the inspector", () => {
+    it("fits 360 pixels in dark mode, and shows its numbers as tables", async () => {
       const { page, said } = await opened(name, "page", { width: 360, dark: true });
       await settled(page);
       await page.locator("summary").first().press("Enter");
@@ -137,7 +137,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await page.close();
     });
 
-    it("shows what came of a step, also where no frame comes for longer than it takes", async () => {
+    it("shows the result of a step, even if no frame is drawn for a while", async () => {
       const { page, said } = await opened(name, "page");
       await page.getByRole("button", { name: "Pause" }).click();
       await settled(page);
@@ -151,7 +151,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await page.close();
     });
 
-    it("forgets what went wrong once there was time to read it", async () => {
+    it("clears an error message after there was time to read it", async () => {
       const { page, said } = await opened(name, "page");
       const status = page.locator(".status");
       await page.evaluate(() => {
@@ -169,7 +169,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await page.close();
     });
 
-    it("says that its Replay was disposed of, keeps what it showed, and asks no more", async () => {
+    it("reports a disposed Replay, keeps its display, and stops its requests", async () => {
       const { page, said } = await opened(name, "page");
       await until(async () => (await inserted(page)) > 3000);
       await page.evaluate(() => {
@@ -192,7 +192,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await page.close();
     });
 
-    it("says when the program shows its Replay no more, and lets go of one that it leaves", async () => {
+    it("reports when the program stops showing its Replay, and resumes a Replay on removal", async () => {
       const { page, said } = await opened(name, "worker");
       await page.evaluate(() => (globalThis as unknown as { worker: Worker }).worker.postMessage({ ask: "close" }));
       await until(async () => (await text(page.locator(".status"))).startsWith("The program"));
@@ -219,7 +219,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
 });
 
 describe.runIf(required || (whole && here.chromium !== undefined))("memory", () => {
-  it("stays as it is while the inspector watches", async () => {
+  it("does not grow while the inspector watches", async () => {
     const { page } = await opened("chromium", "page");
     const session = await page.context().newCDPSession(page);
     const used = async () => {

@@ -46,7 +46,7 @@ async function still(page: Page): Promise<number> {
 }
 
 inBrowsers((open, name) => {
-  it("records a game's screens into packed memory, and draws them again", async () => {
+  it("records the screens of a game as packed frames, and shows drawn frames", async () => {
     const { page } = await open("#live");
     const text = (name: string) =>
       page
@@ -66,7 +66,7 @@ inBrowsers((open, name) => {
     expect(shades[3]).toBe(90);
   });
 
-  it("learns: greedy episodes become several times as long as those it began with", async () => {
+  it("learns until greedy episodes last several times as long as untrained ones", async () => {
     const page = await live(open);
     await speed(page, "Full speed");
     // Episodes of an untrained policy last 22 steps on average. The algorithm does not depend on the browser, so Firefox need not reach the same mean.
@@ -82,7 +82,7 @@ inBrowsers((open, name) => {
     expect(await steps(page)).toBeGreaterThanOrEqual(name === "chromium" ? 2000 : 200);
   });
 
-  it("stops, takes one step and goes on, by buttons and by keys", async () => {
+  it("pauses, steps and continues with buttons and keys", async () => {
     const page = await live(open);
     await press(page, "Pause");
     const first = await still(page);
@@ -114,7 +114,7 @@ inBrowsers((open, name) => {
     await button(page, "Pause").waitFor();
   });
 
-  it("shows its memory, whose buttons and the room's are the same", async () => {
+  it("shows its Replay in the inspector, whose buttons work like those of the room", async () => {
     const page = await live(open);
     const inspector = page.locator("replay-inspector");
     const items = async () =>
@@ -146,7 +146,7 @@ inBrowsers((open, name) => {
     );
   });
 
-  it("plays as fast as it is told", async () => {
+  it("plays at the selected speed", async () => {
     const { page } = await open("#look");
     // The worker's clock advances only with its timeouts, and by about 4 s after each change of the speed.
     const clock = `let [now, end] = [0, 0];
@@ -172,7 +172,7 @@ inBrowsers((open, name) => {
     expect(await still(page)).toBeLessThanOrEqual(first + 201);
   });
 
-  it("draws what it plays", async () => {
+  it("redraws the picture while it plays", async () => {
     const page = await live(open);
     // Playwright's element screenshots inject a style that the policy of the page forbids.
     const picture = () => page.evaluate(() => document.querySelector<HTMLCanvasElement>("canvas.stage")?.toDataURL());
@@ -184,7 +184,7 @@ inBrowsers((open, name) => {
     );
   });
 
-  it("starts again with another seed, and ends when another room opens", async () => {
+  it("restarts with another seed, and stops the previous agent", async () => {
     const page = await live(open);
     await until(
       () => steps(page),
@@ -233,7 +233,7 @@ inBrowsers((open, name) => {
 
 describe("on a server that isolates its pages", () => {
   inBrowsers((open) => {
-    it("learns, too", async () => {
+    it("learns in an isolated page", async () => {
       const page = await live(open);
       expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
       await speed(page, "Full speed");

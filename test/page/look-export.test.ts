@@ -74,7 +74,7 @@ async function lengthsOf(from: string | Map<string, Uint8Array>): Promise<number
 }
 
 inBrowsers((open, name) => {
-  it.each(["TFDS (RLDS)", "Parquet", "LeRobot v3.0", "JSON lines"])("%s as a zip", async (format) => {
+  it.each(["TFDS (RLDS)", "Parquet", "LeRobot v3.0", "JSON lines"])("exports the unflagged episodes as a zip: %s", async (format) => {
     const { page } = await open("#look");
     await choose(page, data("tfds/cartpole_pixels"));
     await whole(page);
@@ -98,7 +98,7 @@ inBrowsers((open, name) => {
     expect(JSON.parse(Buffer.from(bytes).toString())).toEqual({ dataset: "cartpole_pixels", flagged: [1, 5] });
   });
 
-  it("leaves no zip on the private disk once it was handed over", async () => {
+  it("removes a zip from the private disk after the download", async () => {
     const { page } = await open("#look");
     await page.clock.install();
     const number = async (count: number, what: string) => {
@@ -128,7 +128,7 @@ inBrowsers((open, name) => {
     await number(0, "the end of the second zip");
   });
 
-  it("removes what a page left behind that was closed", async () => {
+  it("removes the zips of a previous page load", async () => {
     const { page } = await open("#look");
     await choose(page, data("tfds/cartpole_pixels"));
     await whole(page);
@@ -144,7 +144,7 @@ inBrowsers((open, name) => {
     );
   });
 
-  it("into a folder, where the browser can write to one", async () => {
+  it("exports into a folder if the browser can write to one", async () => {
     const { page } = await open();
     if (name === "firefox") return;
     // A test cannot press the buttons of the system dialog, so this replaces its result.
@@ -167,7 +167,7 @@ inBrowsers((open, name) => {
     expect(await lengthsOf(new Map([["part-00000.parquet", Uint8Array.from(bytes)]]))).toHaveLength(7);
   });
 
-  it("LeRobot with films, which the room plays, and makes anew", async () => {
+  it("exports LeRobot with films, plays them, and exports them again", async () => {
     const { page, errors } = await open("#look");
     await choose(page, data("tfds/cartpole_pixels"));
     await whole(page);

@@ -4,7 +4,7 @@ import { choose, data, dataset, player, rows, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";
 
 inBrowsers((open) => {
-  it("an example opens by a click", async () => {
+  it("opens an example with one click", async () => {
     const { page } = await open("#look");
     await page.getByRole("button", { name: "Look at an example" }).click();
     await whole(page);
@@ -13,7 +13,7 @@ inBrowsers((open) => {
     expect(await page.getByRole("alert").count()).toBe(0);
   });
 
-  it("a bad column is left out, or filled, as the message says", async () => {
+  it("leaves out or fills a bad column, as its message suggests", async () => {
     const { page } = await open("#look");
     await choose(page, data("wild/nullstr.parquet"));
     await page.getByRole("alert").getByText("Enter “Leave out: x” to leave this column out, or “Nulls: x=…” to replace nulls").waitFor();
@@ -31,7 +31,7 @@ inBrowsers((open) => {
     );
   });
 
-  it("damaged files are salvaged, and what is missing is shown", async () => {
+  it("salvages damaged files, and shows the missing parts", async () => {
     const { page } = await open("#look");
     await choose(page, data("wild/partial.jsonl"));
     await page.getByRole("alert").getByText("line 6 is not JSON").waitFor();
@@ -42,7 +42,7 @@ inBrowsers((open) => {
     await page.getByRole("region", { name: "Findings" }).getByText("line 6 is not JSON", { exact: false }).waitFor();
   });
 
-  it("a value that is always the same, and an episode of one step, are drawn where they are", async () => {
+  it("draws a constant value and an episode of one step in their places", async () => {
     const { page } = await open("#look");
     const line = JSON.stringify({ observation: [5.3, 0], action: 3, reward: 0, done: false });
     await page.getByLabel("Choose files").setInputFiles({ name: "one.jsonl", mimeType: "", buffer: Buffer.from(`${line}\n`) });

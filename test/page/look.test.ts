@@ -44,7 +44,7 @@ inBrowsers((open, name) => {
       expect(await page.getByRole("alert").count()).toBe(0);
     });
 
-    it("what is dropped: a file", async () => {
+    it("a dropped file", async () => {
       const { page } = await open("#look");
       await page.getByRole("heading", { level: 1 }).waitFor();
       const bytes = [...readFileSync(data("extra/plain.parquet"))];
@@ -58,7 +58,7 @@ inBrowsers((open, name) => {
       await whole(page);
     });
 
-    it.runIf(name === "chromium")("what is dropped: a folder from the disk", async () => {
+    it.runIf(name === "chromium")("a dropped folder from the disk", async () => {
       const { page } = await open("#look");
       await page.getByRole("heading", { level: 1 }).waitFor();
       const session = await page.context().newCDPSession(page);
@@ -68,7 +68,7 @@ inBrowsers((open, name) => {
       await whole(page);
     });
 
-    it("an address, by ranges", async () => {
+    it("an address with range requests", async () => {
       await using server = await dataServer();
       const { page } = await open("#look");
       await page.getByLabel("Address of a dataset").fill(`${server.url}/d4rl/half_cheetah.hdf5`);
@@ -79,7 +79,7 @@ inBrowsers((open, name) => {
       expect(server.asked.some((line) => line.includes("bytes="))).toBe(true);
     });
 
-    it("says what is wrong in a sentence with the file, and opens the next one", async () => {
+    it("the next file after an error that names the faulty file", async () => {
       const { page } = await open("#look");
       await page
         .getByLabel("Choose files")
@@ -95,14 +95,14 @@ inBrowsers((open, name) => {
       expect(await page.getByRole("alert").count()).toBe(0);
     });
 
-    it("refuses an address that is none of the web", async () => {
+    it("no address except those of http and https", async () => {
       const { page } = await open("#look?from=javascript:alert(1)");
       await page.getByRole("alert").getByText("an address must begin with https:// or http://").waitFor();
     });
   });
 
   describe("shows", () => {
-    it("episodes by keys, in orders, and by what is flagged", async () => {
+    it("episodes by key, in each order, and only the flagged ones", async () => {
       const { page } = await open("#look");
       await choose(page, data("tfds/cartpole"));
       await whole(page);
@@ -138,7 +138,7 @@ inBrowsers((open, name) => {
       await page.keyboard.press("Tab");
     });
 
-    it("a step by slider, buttons, and a click on a plot; plays to the end", async () => {
+    it("a step selected by slider, button or plot, and plays to the end", async () => {
       const { page } = await open("#look");
       await choose(page, data("tfds/cartpole_pixels"));
       await whole(page);
@@ -204,7 +204,7 @@ inBrowsers((open, name) => {
       await distributions.getByRole("img", { name: "Distribution of observation" }).waitFor();
     });
 
-    it("names and texts of files as they are, never as markup", async () => {
+    it("names and texts of files as plain text, never as markup", async () => {
       const { page } = await open("#look");
       const evil = "<img src=x onerror=\"document.title='owned'\"><b>";
       const line = (more: object) =>
@@ -233,7 +233,7 @@ inBrowsers((open, name) => {
     });
   });
 
-  it("fits 360 pixels, and lets go of its worker", async () => {
+  it("fits 360 pixels, and stops its worker when it closes", async () => {
     const { page } = await open("#look", { viewport: { width: 360, height: 740 } });
     await choose(page, data("tfds/cartpole_pixels"));
     await whole(page);
@@ -254,7 +254,7 @@ inBrowsers((open, name) => {
     );
   });
 
-  it("streams what has no index, can be stopped, and reads on", async () => {
+  it("streams files without an index, and can stop and continue reading", async () => {
     const { page } = await open("#look");
     const episode = (i: number) =>
       JSON.stringify({
@@ -290,7 +290,7 @@ inBrowsers((open, name) => {
     expect(await rows(page).count()).toBeLessThan(60);
   });
 
-  it("is stopped while it waits for a folder's list of files, and opens the next one", async () => {
+  it("stops while it waits for a folder's list of files, and then opens another dataset", async () => {
     const { page } = await open("#look");
     await page.route("**/index.json", () => undefined);
     await page.getByLabel("Address of a dataset").fill(new URL("data/", page.url()).href);
@@ -304,7 +304,7 @@ inBrowsers((open, name) => {
     await whole(page);
   });
 
-  it("opens what serve-page shows, at the address that it prints", async () => {
+  it("opens the dataset of serve-page at the printed address", async () => {
     const server = spawn(process.execPath, [join(root, "dist/cli.js"), "serve-page", data("extra/lerobot_v3")]);
     try {
       const address = await new Promise<string>((resolve, reject) => {

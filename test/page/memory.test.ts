@@ -271,7 +271,7 @@ describe.runIf(process.platform === "linux")("memory", () => {
     const isTooShort = name === "firefox" && minutes < 0.5;
     // The timeout only stops tests that hang.
     it.skipIf(isTooShort).each(USES)(
-      `is flat over ${minutes} minutes $name`,
+      `does not grow over ${minutes} minutes $name`,
       { timeout: (10 * minutes + 10) * 60_000 },
       async ({ room, cycle, seconds, begin, round }) => {
         const { page } = await open(`#${room}`);

@@ -41,7 +41,7 @@ const THREE = [
 ];
 
 inBrowsers((open, name) => {
-  it("saves what is played by the mouse, and has it again after the page was loaded anew", async () => {
+  it("saves episodes played with the mouse, and lists them again after a reload", async () => {
     const page = await record(open);
     expect(await listed(page)).toEqual([]);
     await three(page);
@@ -54,7 +54,7 @@ inBrowsers((open, name) => {
     expect(await status(page)).toContain("Steer with the arrow keys");
   });
 
-  it("leaves episodes out, takes them in again, and deletes them after it has asked", async () => {
+  it("excludes and includes episodes, and deletes them after a confirmation", async () => {
     const page = await record(open);
     await three(page);
     const used = async () => (await listed(page)).filter((row) => row.used).map(({ id }) => id);
@@ -86,7 +86,7 @@ inBrowsers((open, name) => {
     await waits(page, 4);
   });
 
-  it("is steered by keys: Enter begins, Escape stops, and what was played is saved", async () => {
+  it("is steered with keys: Enter starts an episode, and Escape stops and saves it", async () => {
     const page = await record(open);
     await page.getByRole("application").focus();
     await page.keyboard.press("Enter");
@@ -112,7 +112,7 @@ inBrowsers((open, name) => {
     expect(said).toBe(`Stopped after ${row?.steps} steps. Saved as episode 1.`);
   });
 
-  it("gives each episode a number of its own, also where the disk is slow and the player is not", async () => {
+  it("gives each episode its own number, even if the disk is slower than the player", async () => {
     const { page } = await open();
     await onSlowDisk(page);
     await press(page, "Play");
@@ -135,7 +135,7 @@ inBrowsers((open, name) => {
     expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "stopped"]]);
   });
 
-  it("keeps the focus where the visitor put it while a tick is saved", async () => {
+  it("does not move the focus while a tick is saved", async () => {
     const { page } = await open();
     await onSlowDisk(page);
     await steer(page, "ArrowRight", 1);
@@ -166,7 +166,7 @@ inBrowsers((open, name) => {
     await waits(page, 2);
   });
 
-  it("is steered by a gamepad", async () => {
+  it("is steered with a gamepad", async () => {
     const { page } = await open();
     await page.addInitScript(() => {
       const pad = { connected: true, axes: [0.05, 1], buttons: [] };
@@ -184,7 +184,7 @@ inBrowsers((open, name) => {
     expect((await boat(page))[1]).toBeGreaterThan(y as number);
   });
 
-  it("has all of a tab that was closed in the middle of an episode, and says that it was cut", async () => {
+  it("keeps the saved steps of an episode whose tab was closed, and marks it as cut", async () => {
     const page = await record(open);
     await three(page);
     await press(page, "Play");
@@ -209,7 +209,7 @@ inBrowsers((open, name) => {
     expect(await status(next)).toBe(`The page was closed or crashed during episode 4. Its ${cut?.steps} saved steps are in the list, marked as cut.`);
   });
 
-  it("ends the episode by itself when the visitor goes to another room, and is open again after it", async () => {
+  it("ends the episode when the visitor leaves the room, and opens again afterwards", async () => {
     const page = await record(open);
     await press(page, "Play");
     await waits(page, 1);
@@ -225,7 +225,7 @@ inBrowsers((open, name) => {
     expect(await listed(page)).toMatchObject([{ id: 1, ending: "stopped" }]);
   });
 
-  it("shows an episode again, from any of its steps", async () => {
+  it("replays an episode from any of its steps", async () => {
     const page = await record(open);
     await three(page);
     await press(page, "Show episode 3");
@@ -251,7 +251,7 @@ inBrowsers((open, name) => {
     expect((await listed(page)).length).toBe(3);
   });
 
-  it("trains a clone, which plays, and nothing of that is recorded", async () => {
+  it("trains a clone and lets it play, without recording the clone", async () => {
     const page = await record(open);
     expect(await page.getByRole("button", { name: "Train a clone" }).isDisabled()).toBe(true);
     await three(page);
@@ -274,7 +274,7 @@ inBrowsers((open, name) => {
     expect(await listed(page)).toEqual(THREE);
   });
 
-  it("stops a training", async () => {
+  it("stops the training of a clone", async () => {
     const page = await record(open);
     await three(page);
     await press(page, "Train a clone");
@@ -287,7 +287,7 @@ inBrowsers((open, name) => {
     );
   });
 
-  it("says so where another tab has it open", async () => {
+  it("shows an alert if another tab has the room open", async () => {
     const page = await record(open);
     const second = await page.context().newPage();
     await second.goto(page.url());
@@ -300,7 +300,7 @@ inBrowsers((open, name) => {
     expect(await second.locator(".record .play").isDisabled()).toBe(true);
   });
 
-  it("says so where the browser keeps no files, and can be played even so", async () => {
+  it("shows an alert if the browser stores no files, and can still be played", async () => {
     const { page } = await open();
     // Simulates a private window of Firefox, in which the worker's call is rejected.
     await inWorker(page, "record", 'StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException("no", "SecurityError"));');
@@ -314,7 +314,7 @@ inBrowsers((open, name) => {
     expect(await page.getByRole("alert").innerText()).toContain("is lost when the page is closed");
   });
 
-  it("says so where what is saved is damaged, and begins anew if the visitor wants that", async () => {
+  it("reports damaged data, and starts again after the visitor deletes it", async () => {
     const page = await record(open);
     await three(page);
     await page.getByRole("link", { name: "Live" }).click();
@@ -345,7 +345,7 @@ inBrowsers((open, name) => {
     await pointed(page, 1);
   });
 
-  it("says so where the disk has no room, loses nothing of what was saved, and has all of it later", async () => {
+  it("reports a full disk, keeps the saved steps, and lists them after a reload", async () => {
     const { page } = await open();
     // Simulates a disk that is full after the first two episodes.
     const full = `let room = 500_000;
@@ -391,7 +391,7 @@ inBrowsers((open, name) => {
       return getFileHandle.call(this, name).catch(full);
     };`;
 
-  it("opens while the disk is full: what is there is shown and exported, and nobody plays for nothing", async () => {
+  it("opens with a full disk, shows and exports saved episodes, and prevents a new game", async () => {
     const page = await record(open);
     await three(page);
     await page.getByRole("link", { name: "Live" }).click();
@@ -440,7 +440,7 @@ inBrowsers((open, name) => {
     expect(await page.getByRole("alert").count()).toBe(0);
   });
 
-  it("opens for the first time while the disk is full, and says that nothing outlives the page", async () => {
+  it("opens for the first time with a full disk, and warns that recordings are lost", async () => {
     const { page } = await open();
     await inWorker(page, "record", FULL);
     await page.getByRole("link", { name: "Record" }).click();
@@ -453,7 +453,7 @@ inBrowsers((open, name) => {
     expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "wrecked"]]);
   });
 
-  it("saves zips of datasets, which the readers open", async () => {
+  it("saves datasets as zips that the readers open", async () => {
     const page = await record(open);
     await three(page);
     for (const [format, steps] of [
@@ -493,9 +493,9 @@ inBrowsers((open, name) => {
     }
   });
 
-  describe("looks", () => {
+  describe("the picture", () => {
     for (const colorScheme of ["light", "dark"] as const) {
-      it(`has a picture before anybody plays, and fits 360 pixels: ${colorScheme}`, async () => {
+      it(`appears before the first game, and fits 360 pixels: ${colorScheme}`, async () => {
         const page = await record(open, { viewport: { width: 360, height: 740 }, colorScheme });
         expect(await boat(page)).not.toContain(Number.NaN);
         await press(page, "Play");
@@ -510,8 +510,8 @@ inBrowsers((open, name) => {
     }
   });
 
-  describe.runIf(name === "chromium")("what only Chromium can be asked", () => {
-    it("is steered by a finger", async () => {
+  describe.runIf(name === "chromium")("features that are tested only in Chromium", () => {
+    it("is steered by touch", async () => {
       const page = await record(open, { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } });
       await press(page, "Play");
       await waits(page, 1);
@@ -524,7 +524,7 @@ inBrowsers((open, name) => {
       expect((await listed(page))[0]).toMatchObject({ steps: 18, ending: "wrecked" });
     });
 
-    it("saves into a folder that the person picks", async () => {
+    it("saves into a folder that the user picks", async () => {
       const { page } = await open();
       await page.addInitScript(() => {
         // The dialog belongs to the system, so this returns a real folder instead.

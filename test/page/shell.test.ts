@@ -8,7 +8,7 @@ describe("the folder", () => {
   const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" });
   const index = readFileSync(join(FOLDER, "index.html"), "utf8");
 
-  it("has whatever its page and its scripts name, by relative addresses", () => {
+  it("contains every file that its page and scripts reference, by relative addresses", () => {
     const named = [...index.matchAll(/(?:href|src)="([^#"]*)"/g)].map((match) => match[1] as string).filter((address) => address !== "");
     expect(named.length).toBeGreaterThan(2);
     for (const address of named) expect(existsSync(join(FOLDER, address)), address).toBe(true);
@@ -22,21 +22,21 @@ describe("the folder", () => {
     }
   });
 
-  it("has no script and no style in its page, and a policy that forbids them", () => {
+  it("has no inline scripts and styles in its page, and a policy that forbids them", () => {
     expect(index).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son[a-z]+=/);
     const policy = /content="(default-src 'none';[^"]*)"/.exec(index)?.[1] ?? "";
     expect(policy).toContain("script-src 'self' 'wasm-unsafe-eval';");
     expect(policy).not.toContain("unsafe-inline");
   });
 
-  it("says whose code it holds", () => {
+  it("names the third-party packages that it contains", () => {
     const notices = readFileSync(join(FOLDER, "third-party.txt"), "utf8");
     for (const name of ["@jax-js/jax", "uplot"]) expect(notices).toMatch(new RegExp(`^${name} \\d`, "m"));
   });
 });
 
 inBrowsers((open, name) => {
-  it("opens its first room, also where the address names one that is not there", async () => {
+  it("opens its first room if the address names none or an unknown one", async () => {
     for (const path of ["", "#nothing?a=b"]) {
       const { page } = await open(path);
       await page.getByRole("heading", { level: 1 }).waitFor();
@@ -45,7 +45,7 @@ inBrowsers((open, name) => {
     }
   });
 
-  it("asks nobody but its own server", async () => {
+  it("sends requests only to its own server", async () => {
     const { page } = await open();
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
@@ -57,7 +57,7 @@ inBrowsers((open, name) => {
     expect(asked.filter((url) => !url.startsWith(address))).toEqual([]);
   });
 
-  it("lets the keyboard skip to the room, and says where the focus is", async () => {
+  it("lets the keyboard skip to the room, and moves the focus there", async () => {
     const { page } = await open("#live?seed=7");
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.keyboard.press("Tab");
@@ -70,7 +70,7 @@ inBrowsers((open, name) => {
     expect(page.url()).toMatch(/#live\?seed=7$/);
   });
 
-  it("makes no script of what it is given", async () => {
+  it("runs no scripts or markup from text", async () => {
     const visit = await open("#live");
     const { page } = visit;
     await page.getByRole("heading", { level: 1 }).waitFor();

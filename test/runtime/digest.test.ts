@@ -22,51 +22,51 @@ const kept = Object.fromEntries(
 );
 
 describe("the digest", () => {
-  it.each<Target>(some(["release", "scalar", "debug"], 1))("of the %s build is the kept one, and so is that of its snapshots", async (target) => {
+  it.each<Target>(some(["release", "scalar", "debug"], 1))("equals the stored digest for the %s build and its snapshots", async (target) => {
     expect(await digest(moduleOf(target))).toEqual({ outputs: kept.simd, snapshots: kept["snapshots simd"] });
   });
 
-  it.runIf(whole)("is the kept one where changes are tracked", async () => {
+  it.runIf(whole)("equals the stored digest if changes are tracked", async () => {
     expect(await tracked(() => digest(moduleOf("release")))).toEqual({ outputs: kept.simd, snapshots: kept["snapshots simd"] });
   });
 
-  it("is one for both builds", () => {
+  it("is the same for the SIMD and scalar builds", () => {
     expect(kept.scalar).toBe(kept.simd);
     expect(kept["snapshots scalar"]).toBe(kept["snapshots simd"]);
   });
 
-  it("of observers and replay buffers is the kept one", async () => {
+  it("equals the stored digest for observers and replay buffers", async () => {
     expect(await agentsDigest()).toBe(kept.agents);
   });
 
-  it("of PFRL's buffers is the kept one", async () => {
+  it("equals the stored digest for PFRL buffers", async () => {
     expect(await pfrlDigest()).toBe(kept.pfrl);
   });
 
-  it.each<Target>(some(["release", "scalar", "debug"], 1))("of draws with goals is the kept one: %s", async (target) => {
+  it.each<Target>(some(["release", "scalar", "debug"], 1))("equals the stored digest for draws with goals: %s", async (target) => {
     expect(await goalsDigest(moduleOf(target))).toBe(kept.goals);
   });
 
-  it.runIf(whole)("of draws with goals is the kept one where changes are tracked", async () => {
+  it.runIf(whole)("equals the stored digest for draws with goals if changes are tracked", async () => {
     expect(await tracked(() => goalsDigest(moduleOf("release")))).toBe(kept.goals);
   });
 
-  it.each<Target>(some(["release", "scalar", "debug"], 1))("of sequences is the kept one in the %s build", async (target) => {
+  it.each<Target>(some(["release", "scalar", "debug"], 1))("equals the stored digest for sequences in the %s build", async (target) => {
     expect(await sequencesDigest(moduleOf(target))).toBe(kept.sequences);
   });
 
-  it("of mixtures is the kept one", async () => {
+  it("equals the stored digest for mixtures", async () => {
     expect(await mixturesDigest()).toBe(kept.mixtures);
   });
 });
 
 describe("the digest of draws by age", () => {
-  it.each<Target>(some(["release", "scalar"], 1))("is the kept one, with the %s build", async (target) => {
+  it.each<Target>(some(["release", "scalar"], 1))("equals the stored digest in the %s build", async (target) => {
     expect(await agesDigest(moduleOf(target))).toBe(kept.ages);
   });
 });
 
-describe("what is hashed", () => {
+describe("the hash", () => {
   const of = async (...arrays: ArrayBufferView[]) => {
     const sink = new Sink();
     for (const array of arrays) {
@@ -76,7 +76,7 @@ describe("what is hashed", () => {
     return sink.digest();
   };
 
-  it("is every byte, also of more than one block", async () => {
+  it("includes every byte of all blocks", async () => {
     const bytes = new Uint8Array(600_000);
     const plain = await of(bytes);
     for (const at of [0, 262_143, 262_144, 599_999]) {
@@ -87,12 +87,12 @@ describe("what is hashed", () => {
     expect(await of(bytes.subarray(0, 599_999))).not.toBe(plain);
   });
 
-  it("does not depend on how it was cut", async () => {
+  it("does not depend on how the data is split", async () => {
     const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => i * 7);
     expect(await of(bytes.subarray(0, 1), bytes.subarray(1, 270_000), bytes.subarray(270_000))).toBe(await of(bytes));
   });
 
-  it("is never NaN, whose bits differ from engine to engine", async () => {
+  it("rejects NaN, whose bits differ between engines", async () => {
     await expect(of(Float32Array.of(1, Number.NaN))).rejects.toThrow("element 1 of 2 is NaN");
   });
 });

@@ -62,7 +62,7 @@ function residentMiB({ pid }: ChildProcess): number {
 const ready = { workerd: here.workerd !== undefined || required, deno: here.deno !== undefined || required };
 
 describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", (name) => {
-  describe.runIf(whole && ready[name])("are there", () => {
+  describe.runIf(whole && ready[name])("with a running server", () => {
     const folder = mkdtempSync(join(tmpdir(), "reprise-edge-"));
     let start: () => Promise<Host>;
     let host: Host;
@@ -108,7 +108,7 @@ describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", 
     }
 
     // The timeout only stops tests that hang. On a busy machine, each start of a server takes seconds.
-    it("lose no step and double none, however often the server is killed", { timeout: 900_000 }, async () => {
+    it("lose and duplicate no steps when the server is killed repeatedly", { timeout: 900_000 }, async () => {
       const [actors, steps] = [4, scaled(4000)];
       const one = learnerOf("kept");
       let isOver = false;
@@ -133,7 +133,7 @@ describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", 
       for (let actor = 0; actor < actors; actor++) expect(seen.get(actor)).toEqual(Array.from({ length: steps }, (_, t) => t));
     });
 
-    it("stay within 100 MB, however much is written", { timeout: 180_000 }, async () => {
+    it("grow by less than 100 MB when a game is full", { timeout: 180_000 }, async () => {
       const before = residentMiB(host.process);
       const game = "full";
       await Promise.all(
@@ -156,7 +156,7 @@ describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", 
       expect(grown).toBeLessThan(100);
     });
 
-    it("refuse names that are none, and actors that are too many", async () => {
+    it("reject invalid names, and actors above the limit", async () => {
       expect((await fetch(`${host.address}/games/a%2Fb/stats`)).status).toBe(404);
       const sockets: WebSocket[] = [];
       for (let k = 0; k < 16; k++) {
@@ -171,8 +171,8 @@ describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", 
   });
 });
 
-describe.runIf(whole && ready.workerd)("a game in workerd whose actors are silent", () => {
-  it("is gone after a while, and continues with the step that comes then", { timeout: 120_000 }, async () => {
+describe.runIf(whole && ready.workerd)("a game in workerd with silent actors", () => {
+  it("is evicted, and continues with the next step", { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "reprise-edge-"));
     const host = await (await HOSTS.workerd(folder))();
     const instance = async (game: string) => (await (await fetch(`${host.address}/games/${game}/stats`)).json()).instance as string;

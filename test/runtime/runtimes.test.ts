@@ -89,29 +89,29 @@ describe("programs", () => {
     { name: "bun", actorsArgs: [], socketsArgs: [], digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/bun.js"] },
   ] as const)("$name", ({ name, actorsArgs, socketsArgs, digestArgs, journalArgs, datasetsArgs, exampleArgs }) => {
     of(name)("is there", () => {
-      it.runIf(whole)("and gives the digests, from both builds of the core", () => {
+      it.runIf(whole)("computes the stored digests in both builds of the core", () => {
         expect(run(name, ...digestArgs, "dist/digest.mjs")).toBe(digest);
       });
 
-      it("and a journal that it wrote is there when it is opened again", () => {
+      it("reopens the journal that it wrote", () => {
         const path = file(`${name}-journal`);
         expect(run(name, ...journalArgs, "test/runtime/journal.mjs", path)).toBe(`${JOURNAL}\n${OPENED}\n${MIGRATED}`);
         expect(run("node", "test/runtime/journal.mjs", path, "again")).toBe(`${JOURNAL}\n${OPENED_AGAIN}`);
       });
 
-      it("and actors in its workers write to a Replay, without WebAssembly of their own", () => {
+      it("runs actors in workers that write to a Replay without WebAssembly", () => {
         expect(run(name, ...actorsArgs, "test/runtime/actors.mjs").split("\n")).toEqual(ACTORS);
       });
 
-      it("and actors over its WebSockets write to a Replay that its server accepts them in, also where one breaks", () => {
+      it("accepts actors over WebSockets, even after a broken connection", () => {
         expect(run(name, ...socketsArgs, "test/runtime/sockets.mjs")).toBe(SOCKETS);
       });
 
-      it("and opens datasets by their paths", () => {
+      it("opens datasets by their paths", () => {
         expectDatasets(run(name, ...datasetsArgs, "test/runtime/datasets.mjs", "test/data").split("\n"));
       });
 
-      it("and its example learns from the file that it saved", () => {
+      it("runs an example that learns from its saved file", () => {
         expect(run(name, ...exampleArgs, file(name))).toBe(REPORT);
         run("node", "examples/node.js", file("node"));
         expect(readFileSync(file(name)).equals(readFileSync(file("node")))).toBe(true);
@@ -127,22 +127,22 @@ of("chromium")("chromium", () => {
   });
   afterAll(() => browser?.stop());
 
-  it("gives the digests, from both builds of the core", async () => {
+  it("computes the stored digests in both builds of the core", async () => {
     const { lines } = await browser.open("/test/runtime/digest.html", "document.title === 'done'");
     expect(lines.join("\n")).toBe(digest);
   });
 
-  it("has a journal in its own files, that one worker at a time may open, and that outlives it", async () => {
+  it("keeps a journal in its own files, and locks it for one worker at a time", async () => {
     const { lines } = await browser.open("/test/runtime/journal.html", "document.title === 'done'");
     expect(lines).toEqual([`${JOURNAL}\n${OPENED}\n${MIGRATED}`, "LOCKED while another worker has it", `${JOURNAL}\n${OPENED_AGAIN}`]);
   });
 
-  it("has actors in its workers", async () => {
+  it("runs actors in workers", async () => {
     const { lines } = await browser.open("/test/runtime/actors.html", "document.title === 'done'");
     expect(lines).toEqual(ACTORS);
   });
 
-  it("has actors in pages, over a WebSocket", async () => {
+  it("runs actors in pages over a WebSocket", async () => {
     const replay = new Replay({ spec: { observation: f32(2), action: i32(), reward: f32() }, tables: { t: { maxSize: 1000 } } });
     const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
     await once(server, "listening");
@@ -153,7 +153,7 @@ of("chromium")("chromium", () => {
     server.close();
   });
 
-  it("opens datasets by URLs, and as Blobs in the page and in a worker", async () => {
+  it("opens datasets by URL, and as Blobs in the page and in a worker", async () => {
     const { lines } = await browser.open("/test/runtime/datasets.html", "document.title === 'done'");
     // The browser logs missing files.
     const told = lines.filter((line) => !line.startsWith("Failed to load resource"));
@@ -173,7 +173,7 @@ of("chromium")("chromium", () => {
   });
 
   // This test measures time, so `npm test` skips it.
-  it.runIf(required)("runs a frame loop of 60 a second, with replay below 0.2 ms a frame, for 10 s", async () => {
+  it.runIf(required)("runs a loop of 60 frames per second, with less than 0.2 ms of replay per frame", async () => {
     const { page } = await browser.open("/examples/loop.html", "globalThis.measured?.().frames >= 60");
     const first = await frames(page);
     await page.waitForTimeout(10_000);
@@ -182,7 +182,7 @@ of("chromium")("chromium", () => {
     expect((last.replayMs - first.replayMs) / (last.frames - first.frames)).toBeLessThan(0.2);
   });
 
-  it("collects no garbage of ours in that loop", async () => {
+  it("allocates nothing in the package during that loop", async () => {
     const { page } = await browser.open("/examples/loop.html", "globalThis.measured?.().frames >= 60");
     const before = await frames(page);
     const ours = await browser.allocated(page, 5000, "/dist/index.js");

@@ -33,15 +33,15 @@ describe.runIf(whole && (workerd !== undefined || required))("a Durable Object",
     rmSync(folder, { recursive: true });
   });
 
-  it("reads from its storage what a map of bytes would", async () => {
+  it("reads the same from its storage as from a map of bytes", async () => {
     for (let seed = 1; seed <= scaled(20); seed++) expect(await ask("twins", "play", seed, 150)).toBe(`played 150 calls of seed ${seed}`);
   });
 
-  it("has logs over many segments there", async () => {
+  it("stores logs of many segments", async () => {
     for (let seed = 1; seed <= scaled(10); seed++) expect(await ask("logs", "log", seed)).toMatch(/^\d{3} sections in \d{2,} files$/);
   });
 
-  it("counts rows and rolls back as the storage of our other tests does", async () => {
+  it("counts rows and rolls back like the storage of the other tests", async () => {
     expect(await ask("facts", "facts")).toEqual({ appends: [1, 1, 1, 1, 1], afterRollback: [134_200, "ESTALE"], isSame: true });
     const storage = new TestSqlite();
     const file = sqlite(storage).open("f", true);
@@ -54,7 +54,7 @@ describe.runIf(whole && (workerd !== undefined || required))("a Durable Object",
     expect(appends).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it("has every step that it acknowledged, however often the process was killed", async () => {
+  it("keeps every acknowledged step when the process is killed repeatedly", async () => {
     let acknowledged = 0;
     for (let kill = 0; kill < scaled(20); kill++) {
       for (let batch = 0; batch < 3; batch++) acknowledged = (await ask("kept", "append", 1 + ((kill * 37 + batch) % 200))) as number;

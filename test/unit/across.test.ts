@@ -56,7 +56,7 @@ describe.each(
     const options = { across: true, items: [{ table: "t", length, stride }] } as const;
     const each = steps + Number(final);
 
-    test(`makes every window of the stream, step by step (final steps: ${final})`, () => {
+    test(`creates every window of the stream, step by step (final steps: ${final})`, () => {
       const logger = vi.fn();
       const replay = new Replay({ spec, tables, logger });
       const writer = replay.writer(options);
@@ -70,7 +70,7 @@ describe.each(
       expect(broken(replay)).toEqual([]);
     });
 
-    test(`in blocks of any size, over snapshots and crashes (final steps: ${final})`, async () => {
+    test(`creates every window in blocks of any size, after snapshots and crashes (final steps: ${final})`, async () => {
       const dir = memory();
       const first = await Replay.open({ spec, tables, dir, durability: "manual" });
       first.writer(options);
@@ -89,7 +89,7 @@ describe.each(
       expect(broken(replay)).toEqual([]);
     });
 
-    test(`across a port (final steps: ${final})`, async () => {
+    test(`creates every window over a port (final steps: ${final})`, async () => {
       const replay = new Replay({ spec, tables });
       const [here, there] = ends();
       const [writer, accepted] = await Promise.all([remoteWriter(there, { spec }), replay.acceptWriter(here, options)]);
@@ -103,7 +103,7 @@ describe.each(
       expect(items(replay)).toEqual(wanted);
     });
 
-    test(`all items of a call or none, where a limiter has no room (final steps: ${final})`, () => {
+    test(`creates all items of a call or none if a limiter has no room (final steps: ${final})`, () => {
       const limited = { t: { maxSize: 1000, sampler: fifo(), rateLimiter: queueLimiter(3), maxPending: 2, maxTimesSampled: 1 } };
       const replay = new Replay({ spec, tables: limited });
       const writer = replay.writer(options);
@@ -139,7 +139,7 @@ describe.each(
   }
 });
 
-test("each lane has a stream of its own", () => {
+test("each lane has its own stream", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 2, across: true, autoreset: "sameStep", items: [{ table: "t", length: 3 }] });
   for (let t = 1; t < 7; t++) {
@@ -152,7 +152,7 @@ test("each lane has a stream of its own", () => {
   expect(own.filter(([first = 0]) => first > 10)).toEqual(windows([11, 12, 13, 14, 15, 16], new Set(), 3));
 });
 
-test("transitions stay in their episodes, also of a writer that is across", () => {
+test("transitions of an across writer stay in their episodes", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ across: true, items: [{ table: "t", nStep: 3 }] });
   for (const id of [1, 2, 4, 5]) {
@@ -167,7 +167,7 @@ test("transitions stay in their episodes, also of a writer that is across", () =
   ]);
 });
 
-test("an item of createItem over a border is shown whole; cross: false stops at the border", () => {
+test("an item of several episodes is returned whole, and cross: false stops at the boundary", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ across: true, items: [] });
   for (const id of [1, 2, 3, 4]) {
@@ -188,7 +188,7 @@ test("an item of createItem over a border is shown whole; cross: false stops at 
   expect([nStep.returns[0], nStep.steps[0], nStep.truncated[0]]).toEqual([1, 1, 1]);
 });
 
-describe("a view refuses items that begin with the last step of an episode", () => {
+describe("a transition view rejects items that begin with the last step of an episode", () => {
   const refusal = /items that cannot become transitions/;
   const filled = (table: object = tables.t) => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 9, ...table } }, logger: null });
@@ -200,7 +200,7 @@ describe("a view refuses items that begin with the last step of an episode", () 
     return { replay, writer };
   };
 
-  test("as items of a single step: no transition has 0 steps", () => {
+  test("like items of a single step, because no transition has 0 steps", () => {
     const { replay, writer } = filled();
     const view = replay.tables.t.transitions({ gamma: 0.5 });
     writer.createItem("t", { length: 3 });
@@ -216,7 +216,7 @@ describe("a view refuses items that begin with the last step of an episode", () 
     expect([...view.sample(1).steps.data]).toEqual([1]);
   });
 
-  test("also where items wait, and in waits", async () => {
+  test("while items wait, in sampleWhenReady", async () => {
     const { replay, writer } = filled({ rateLimiter: queueLimiter(1), maxTimesSampled: 1, sampler: fifo() });
     const view = replay.tables.t.transitions({ gamma: 0.5 });
     writer.createItem("t", { length: 3 });
@@ -224,7 +224,7 @@ describe("a view refuses items that begin with the last step of an episode", () 
     await expect(view.sampleWhenReady(2)).rejects.toThrow(refusal);
   });
 
-  test("but not one behind which a final step came", () => {
+  test("unless a final step follows", () => {
     const replay = new Replay({ spec, tables });
     const writer = replay.writer({ across: true });
     writer.append(step(1));

@@ -46,21 +46,21 @@ const whole = [
   { from: 2, to: 0, return: 2, steps: 1, how: "terminated" },
 ];
 
-test("its transitions are there at once, with the last reward", () => {
+test("a terminated episode creates its transitions immediately, with the last reward", () => {
   const { replay, writer } = lived();
   expect(seen(replay)).toEqual(whole);
   expect([writer.length, writer.episodeSteps]).toEqual([3, 0]);
   expect(broken(replay)).toEqual([]);
 });
 
-test("and stay when the writer is closed before the next step", () => {
+test("transitions of a terminated episode stay if the writer is closed before the next step", () => {
   const { replay, writer } = lived();
   writer.close();
   expect(seen(replay)).toEqual([...whole, { from: 11, to: 12, return: 11, steps: 1, how: "truncated" }]);
   expect(broken(replay)).toEqual([]);
 });
 
-test("the next step fills in what was seen last, in every leaf, and is no step of its own", () => {
+test("the next step fills in the final observation in every leaf, and is not a separate step", () => {
   const { replay, writer } = lived();
   const [first] = replay.tables.t.sample(1).info.keys;
   writer.append(two(3, 13));
@@ -79,7 +79,7 @@ test("the next step fills in what was seen last, in every leaf, and is no step o
   expect(broken(replay)).toEqual([]);
 });
 
-test("a step that was cut off still waits for what was seen last", () => {
+test("a truncated step waits for its final observation", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer(options);
   writer.append(two(1, 11), { truncated: [1, 0], terminated: [0, 0] });
@@ -88,8 +88,8 @@ test("a step that was cut off still waits for what was seen last", () => {
   expect(seen(replay)).toEqual([{ from: 1, to: 2, return: 1, steps: 1, how: "truncated" }]);
 });
 
-describe.each(["snapshot", "crash"])("over a %s between the two steps", (kind) => {
-  test("the value comes to the same items", async () => {
+describe.each(["snapshot", "crash"])("after a %s between the two steps", (kind) => {
+  test("the final observation reaches the same items", async () => {
     const dir = memory();
     const { replay } = lived((await Replay.open({ spec, tables, dir, durability: "manual" })) as Any);
     await replay.flush();
@@ -102,7 +102,7 @@ describe.each(["snapshot", "crash"])("over a %s between the two steps", (kind) =
   });
 });
 
-test("in blocks, also where many end in one, as step by step", () => {
+test("blocks with many ends create the same transitions as single steps", () => {
   const replays = [new Replay({ spec, tables }), new Replay({ spec, tables })] as const;
   const [blocks, steps] = replays.map((replay) => replay.writer({ ...options, keep: 40 }));
   const how = (t: number) => [Number(t % 5 === 2), Number(t % 3 === 0)];
@@ -124,7 +124,7 @@ test("in blocks, also where many end in one, as step by step", () => {
   expect(replays.map(broken)).toEqual([[], []]);
 });
 
-test("a plain end before the next step begins anew; another end is out of turn", () => {
+test("a plain end before the next step starts a new episode, and another end throws", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 2, autoreset: "nextStep", items: [{ table: "t", length: 2 }] });
   writer.append(two(1, 11), { terminated: [1, 0] });
@@ -137,7 +137,7 @@ test("a plain end before the next step begins anew; another end is out of turn",
   expect(broken(replay)).toEqual([]);
 });
 
-test("across a port, whose end knows the same", async () => {
+test("a remote writer follows the same rules over a port", async () => {
   const replay = new Replay({ spec, tables });
   const [here, there] = ends();
   const { lanes, ...own } = options;

@@ -6,7 +6,7 @@ const options = { spec: { x: f32() }, tables: { t: { maxSize: 100 } }, logger: n
 const items = [{ table: "t", length: 5 }] as const;
 const barrenOf = (replay: Replay) => replay.stats().warnings.barrenEpisodes;
 
-test("an episode goes on after a restart, and has its item already", () => {
+test("a restored episode is counted only if it has no item", () => {
   const first = new Replay(options);
   const writer = first.writer({ items });
   writer.append({ x: 0 });
@@ -27,7 +27,7 @@ test.each<[string, (writer: { append(step: object): void; endEpisode(options?: o
   ["append", (writer) => writer.append({ y: 1 })],
   ["appendColumns", (writer) => writer.appendColumns({ x: [1], y: [1] })],
   ["endEpisode", (writer) => writer.endEpisode({ terminated: true })],
-])("a refused %s lets nothing go, so that createItem can still come", (_, refused) => {
+])("a rejected %s releases no steps, so that createItem is still possible", (_, refused) => {
   const replay = new Replay(options);
   const writer = replay.writer({ items });
   writer.append({ x: 0 });
@@ -38,7 +38,7 @@ test.each<[string, (writer: { append(step: object): void; endEpisode(options?: o
   expect(barrenOf(replay)).toBe(0);
 });
 
-test("the value of a final step may come first", () => {
+test("createItem can follow the value of a final step", () => {
   const replay = new Replay(options);
   const writer = replay.writer({ items, lanes: 2, autoreset: "nextStep" });
   writer.append({ x: [0, 10] }, { terminated: [true, false] });
@@ -49,7 +49,7 @@ test("the value of a final step may come first", () => {
   expect(barrenOf(replay)).toBe(0);
 });
 
-test("the end of another lane lets nothing go", () => {
+test("the end of another lane releases no steps", () => {
   const replay = new Replay(options);
   const writer = replay.writer({ items, lanes: 2 });
   writer.append({ x: [0, 10] });
@@ -61,7 +61,7 @@ test("the end of another lane lets nothing go", () => {
   expect(barrenOf(replay)).toBe(0);
 });
 
-test.each(["nextStep", "sameStep"] as const)("what is let go without an item is counted (%s)", (autoreset) => {
+test.each(["nextStep", "sameStep"] as const)("episodes that are released without an item are counted (%s)", (autoreset) => {
   const replay = new Replay(options);
   const writer = replay.writer({ items, lanes: 2, autoreset });
   for (let x = 0; x < 8; x += 4) {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { i64, Replay, u64 } from "../../src/index.ts";
 
-test("a 64-bit leaf takes a bigint, alone and in an array", () => {
+test("a 64-bit leaf accepts a bigint and an array of bigints", () => {
   const replay = new Replay({ spec: { one: i64(), two: u64(2) }, tables: { t: { maxSize: 4 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   writer.append({ one: -5n, two: [6n, 2n ** 64n - 1n] });

@@ -75,7 +75,7 @@ function drawFrom(x: CoreExports, capacity: number, weights: readonly number[], 
 }
 
 describe("the generator", () => {
-  test("gives what the papers say, whatever the seed, the stream and the range", () => {
+  test("matches a twin written from the papers for random seeds, streams and ranges", () => {
     const x = coreOf("release");
     const state = x.arena_alloc(x.random_bytes());
     const random = new TestRandom(2);
@@ -94,7 +94,7 @@ describe("the generator", () => {
 
 describe("a sum tree", () => {
   for (const target of ["release", "scalar"] as const) {
-    test(`of any capacity and fill draws what a scan finds, ${target}`, () => {
+    test(`draws the same leaves as a linear scan for any capacity and fill, ${target}`, () => {
       const x = coreOf(target);
       const random = new TestRandom(3);
       for (const capacity of LENGTHS) {
@@ -111,7 +111,7 @@ describe("a sum tree", () => {
     });
   }
 
-  test("of whole weights draws what one loop over them finds", () => {
+  test("draws the same leaves as one loop over whole-number weights", () => {
     const x = coreOf("release");
     const random = new TestRandom(4);
     for (let fill = 1; fill <= 70; fill++) {
@@ -163,7 +163,7 @@ const LENGTHS = some(
 );
 
 describe("a table", () => {
-  test("with a prioritized sampler draws what a scan finds: one by one, stratified, and among the oldest", () => {
+  test("draws the same items as a scan with a prioritized sampler: single, stratified, oldest and newest", () => {
     const random = new TestRandom(5);
     for (const maxSize of LENGTHS) {
       const weights = weightsOf(random, 1 + random.below(maxSize), false);
@@ -190,7 +190,7 @@ describe("a table", () => {
     }
   });
 
-  test("with a uniform sampler draws by Lemire's method, however often it turned", () => {
+  test("uses Lemire's method for a uniform sampler, after any number of wraparounds", () => {
     const random = new TestRandom(6);
     for (const maxSize of LENGTHS) {
       const inserts = 1 + random.below(3 * maxSize);
@@ -218,7 +218,7 @@ describe("a table", () => {
     }
   });
 
-  test("among the oldest draws none of the younger, or refuses, after deletions anywhere", () => {
+  test("draws only the oldest items with `among`, or rejects the draw, after any deletions", () => {
     const random = new TestRandom(8);
     let allowed = 0;
     for (let round = 0; round < ROUNDS; round++) {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { f32, lifo, Replay } from "../../../src/index.ts";
 import { scaled } from "../../support/size.ts";
 
-test("an empty table can be sampled after any slot of another", () => {
+test("sampling an empty table returns no items after a draw from any slot of another table", () => {
   const replay = new Replay({ spec: { a: f32() }, tables: { big: { maxSize: 4000, sampler: lifo() }, empty: { maxSize: 2 }, behind: { maxSize: 40_000 } } });
   const writer = replay.writer({ items: [{ table: "big", length: 1 }] });
   for (let a = 0; a < scaled(4000); a++) {

@@ -11,14 +11,14 @@ function filled(tables: ConstructorParameters<typeof Replay>[0]["tables"]) {
 }
 
 describe("a priority of -0", () => {
-  test("makes a live item", () => {
+  test("creates a live item", () => {
     const { replay, writer, table } = filled({ t: { maxSize: 4 } });
     writer.createItem("t", { length: 1, priority: -0 });
     expect(table.explain(writer.lastKey("t"))).toMatchObject({ state: "live", priority: 0 });
     expect(broken(replay)).toEqual([]);
   });
 
-  test("is what an update may set", () => {
+  test("can be set with updatePriorities", () => {
     const { replay, writer, table } = filled({ t: { maxSize: 4, sampler: prioritized(0.5) } });
     writer.createItem("t", { length: 1 });
     expect(table.updatePriorities([writer.lastKey("t")], [-0])).toBe(1);
@@ -26,7 +26,7 @@ describe("a priority of -0", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("lets an item wait, new or updated", () => {
+  test("is accepted for waiting items, on creation and on update", () => {
     const { replay, writer, table } = filled({ t: { maxSize: 4, rateLimiter: queueLimiter(1) } });
     writer.createItem("t", { length: 1 });
     void writer.createItem("t", { length: 1, priority: -0 });
@@ -38,7 +38,7 @@ describe("a priority of -0", () => {
     expect(table.stats()).toMatchObject({ size: 2, pending: 0 });
   });
 
-  test.each([minHeap(), maxHeap()])("is as great as 0 for a heap: the oldest comes first", (sampler) => {
+  test.each([minHeap(), maxHeap()])("equals 0 in a heap, so that the oldest item is drawn first", (sampler) => {
     const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 40, sampler }, u: { maxSize: 40, sampler } } });
     const writer = replay.writer({ items: [{ table: "u", length: 1, priority: { leaf: "a" } }] });
     const [t, u] = [replay.table("t"), replay.table("u")];
@@ -61,7 +61,7 @@ describe("a priority of -0", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("passes in a block that takes the places of the oldest", () => {
+  test("is accepted in a block that replaces the oldest items", () => {
     const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 16, sampler: prioritized(), remover: fifo() } } });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     writer.appendColumns({ a: new Float32Array(40) });

@@ -13,7 +13,7 @@ function weights(withMin: boolean): Float64Array | undefined {
   return Float64Array.of((batch.info.weights?.[0] as number) * (batch.info.priorities[0] as number));
 }
 
-test("they need the least weight: without it the draw is refused", () => {
+test("normalizing weights by the table requires withMin, and otherwise throws UNSUPPORTED", () => {
   // The weight is (4 · p/16)^-1 divided by (4 · 2/16)^-1, which is 2/p.
   expect(weights(true)).toEqual(Float64Array.of(2));
   expect(() => weights(false)).toThrowError(expect.objectContaining({ code: "UNSUPPORTED" }));

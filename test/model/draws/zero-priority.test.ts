@@ -37,11 +37,11 @@ const NEIGHBOURS: { readonly [name: string]: (random: TestRandom, exponent: numb
   "weights of all magnitudes": (random, exponent) => 10 ** ((596 * random.next() - 298) / Math.max(exponent, 1)),
 };
 
-describe("of 10^7 draws none gives a priority of 0", () => {
+describe("10^7 draws never return an item with priority 0", () => {
   const draws = 10_000_000 / (EXPONENTS.length * Object.keys(NEIGHBOURS).length);
   for (const exponent of EXPONENTS) {
     for (const [name, neighbour] of Object.entries(NEIGHBOURS)) {
-      test(`beside ${name}, exponent ${exponent}`, () => {
+      test(`next to ${name}, exponent ${exponent}`, () => {
         const random = new TestRandom(13);
         const priorities = Array.from({ length: LEAVES }, () => (random.below(3) > 0 ? 0 : neighbour(random, exponent)));
         const counts = tally(coreOf("release"), exponent, priorities, draws);
@@ -56,9 +56,9 @@ describe("of 10^7 draws none gives a priority of 0", () => {
   }
 });
 
-describe("where all priorities are 0", () => {
+describe("if all priorities are 0", () => {
   for (const exponent of [...EXPONENTS, -1]) {
-    test(`all are drawn alike, exponent ${exponent}`, () => {
+    test(`every item is equally likely, exponent ${exponent}`, () => {
       const counts = tally(coreOf("release"), exponent, new Array(LEAVES).fill(0), 200_000);
       expect(chiSquare([...counts], new Array(LEAVES).fill(1 / LEAVES))).toBeGreaterThan(1e-4);
     });

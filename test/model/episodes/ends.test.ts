@@ -13,7 +13,7 @@ function optionsOf(random: TestRandom, spec: string): Options {
   return { spec: SPECS[spec] as never, lanes: random.pick([1, 1, 2, 3, 7]), autoreset: random.pick(AUTORESETS), rules };
 }
 
-describe.each(Object.keys(SPECS))("episodes of %s steps", (spec) => {
+describe.each(Object.keys(SPECS))("items from episodes of %s steps match those of a naive twin", (spec) => {
   const seeds = Array.from({ length: 40 }, (_, seed) => seed);
   test.each(some(seeds, 2))("seed %i", (seed) => {
     const random = new TestRandom(seed);
@@ -32,7 +32,7 @@ describe.each(Object.keys(SPECS))("episodes of %s steps", (spec) => {
   });
 });
 
-test("each step of an episode that ended begins exactly one transition, of n steps or up to the final one", () => {
+test("each step starts exactly one transition, of n steps or up to the final observation", () => {
   for (const n of [1, 2, 3, 5]) {
     const random = new TestRandom(n);
     const twin = new TwinEnds({ spec: SPECS.narrow as never, lanes: 1, autoreset: "disabled", rules: [{ nStep: n }] }, random);

@@ -131,7 +131,7 @@ function worldOf(seed: number): World {
 
 const seeds = Array.from({ length: scaled(60, 5) }, (_, i) => i + 1);
 
-test.each(seeds)("hostile values for TF-Agents' buffers, seed %i", async (seed) => {
+test.each(seeds)("TF-Agents buffers stay consistent when called with hostile values, seed %i", async (seed) => {
   const world = worldOf(seed);
   await attack(new TestRandom(seed), world, { calls: CALLS, good: GOOD, bytes: stateOf, broken: ({ replay }) => broken(replay) }, 50, `seed ${seed}`);
 });

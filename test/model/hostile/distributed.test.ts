@@ -71,7 +71,7 @@ const GOOD: Attacked<World>["good"] = {
 
 const seeds = Array.from({ length: scaled(60, 3) }, (_, i) => i + 1);
 
-test.each(seeds)("hostile values for batched observers and variables, seed %i", async (seed) => {
+test.each(seeds)("batched observers and variable containers stay consistent when called with hostile values, seed %i", async (seed) => {
   const world = worldOf(seed);
   const { replay, container } = world;
   for (const table of ["variables", "other"]) await container.push(nest(), { table });

@@ -215,7 +215,7 @@ const CALLS: Attacked<World>["calls"] = {
 
 const seeds = Array.from({ length: scaled(250, 4) }, (_, i) => i + 1);
 
-test.each(seeds)("hostile values, seed %i", async (seed) => {
+test.each(seeds)("a Replay stays consistent when called with hostile values, seed %i", async (seed) => {
   const random = new TestRandom(seed);
   const world = worldOf(random);
   const { replay } = world;

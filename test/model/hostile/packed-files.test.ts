@@ -159,7 +159,7 @@ function withEntries(change: (entries: Entry[]) => unknown): Buffer {
   return joined(sections);
 }
 
-describe("entries of a snapshot, its checksums repaired", () => {
+describe("entries of a snapshot with repaired checksums", () => {
   const entries = entriesOf((sectionsOf(GOOD).find(({ kind, id }) => kind === ENTRIES && id === 0) as Section).payload);
   const [patch, key, raw] = [
     entries.find(({ base }) => base !== 0),
@@ -184,7 +184,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
   const at = (list: readonly Entry[], index: number) => list[index] as Entry;
   const set = (list: readonly Entry[], index: number, part: Partial<Entry>) => void Object.assign(at(list, index), part);
 
-  test("are there in every form, and as they are make the Replay", () => {
+  test("exist in every form, and restore unchanged", () => {
     expect(Math.min(patch, key, raw)).toBeGreaterThanOrEqual(0);
     expect(deepest).toBeGreaterThan(2);
     expect(joined(sectionsOf(GOOD)).equals(GOOD)).toBe(true);
@@ -234,22 +234,22 @@ describe("entries of a snapshot, its checksums repaired", () => {
     ["no entries", () => []],
     ["a number that no pool can have", (list) => set(list, key, { number: 0 })],
     ["a number of billions", (list) => set(list, key, { number: 0xfffffff0 })],
-  ])("with %s are CORRUPT", (_, change) => {
+  ])("throw CORRUPT with %s", (_, change) => {
     expectError(
       errorOf(() => Replay.restore(withEntries(change))),
       "CORRUPT",
     );
   });
 
-  test("with a chain of 8 are a Replay with those frames", () => {
+  test("restore as a consistent Replay with a chain of 8 patches", () => {
     expect(isRefused(withEntries((list) => chainOf(list, 8)))).toBe(false);
   });
 
-  test("with a patch that is a legal one, but another, are a Replay with that frame", () => {
+  test("restore as a consistent Replay with a changed but valid patch", () => {
     expect(isRefused(withEntries((list) => set(list, patch, { bytes: Buffer.from([0b100000, 1, 0b100, 7]) })))).toBe(false);
   });
 
-  test("with an entry that nothing holds are the Replay without it", () => {
+  test("are rejected with an additional entry that no frame references", () => {
     const more = withEntries((list) => [...list, { number: unused, base: 0, depth: 1, bytes: Buffer.alloc(FRAME, 3) }]);
     // The number of the entry is no longer among the free numbers.
     expect(isRefused(more)).toBe(true);
@@ -262,7 +262,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
     return joined(sections);
   };
 
-  test("two frames that name one entry share it, as long as both live", () => {
+  test("can be shared by two frames", () => {
     const both = edited(ROWS, frames, (payload) => void payload.writeUInt32LE(payload.readUInt32LE(4 + 8), 4 + 12 + 8));
     expect(isRefused(both)).toBe(false);
     // A patch still holds the entry of the second frame, so nothing is missing.
@@ -270,14 +270,14 @@ describe("entries of a snapshot, its checksums repaired", () => {
     expect(isRefused(edited(ROWS, frames, (payload) => void payload.writeUInt32LE(entries[raw]?.number as number, second)))).toBe(false);
   });
 
-  test.each([0, 1000, 0xffffffff])("a frame of entry %i is CORRUPT", (number) => {
+  test.each([0, 1000, 0xffffffff])("throw CORRUPT for a frame with entry number %i", (number) => {
     expectError(
       errorOf(() => Replay.restore(edited(ROWS, frames, (payload) => void payload.writeUInt32LE(number, 4 + 8)))),
       "CORRUPT",
     );
   });
 
-  test("sections that are missing, or are those of another pool, are CORRUPT", () => {
+  test("are rejected if a section is missing or belongs to another pool", () => {
     const sections = sectionsOf(GOOD);
     for (const [kind, id] of [
       [ENTRIES, 0],
@@ -303,7 +303,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
     }
   });
 
-  test("altered at random, they are CORRUPT, or a Replay in which everything fits", () => {
+  test("are rejected after random changes, or restore as a consistent Replay", () => {
     const random = new TestRandom(7);
     let [refused, accepted] = [0, 0];
     const kinds = [ENTRIES, ENTRIES, ENTRIES, ROWS, FREE, POOLS];
@@ -342,7 +342,7 @@ function alter(section: Section, random: TestRandom): void {
   } else if (payload.length > 0) payload.writeUInt8(random.below(256), random.below(payload.length));
 }
 
-describe("a journal with packed frames, its checksums repaired", () => {
+describe("a journal with packed frames and repaired checksums", () => {
   async function journal(retain: object): Promise<{ readonly about: object; readonly groups: readonly Section[][] }> {
     const dir = memory();
     const replay = (await Replay.open({ ...OPTIONS, ...retain, dir, durability: "always" } as never)) as unknown as AnyReplay & { flush(): Promise<void> };
@@ -377,7 +377,7 @@ describe("a journal with packed frames, its checksums repaired", () => {
   test.each([
     ["gives space back", {}],
     ["retains everything", { retain: "all" }],
-  ])("is refused, or opens as a Replay in which everything fits: one that %s", async (_, retain) => {
+  ])("is rejected after random changes, or opens as a consistent Replay, if it %s", async (_, retain) => {
     const { about, groups } = await journal(retain);
     expectWhole((await Replay.open({ dir: written(about, groups), logger: null })) as unknown as AnyReplay);
     const random = new TestRandom(11);

@@ -148,7 +148,7 @@ function savedFile(buffer: Any) {
 
 const seeds = Array.from({ length: scaled(slow ? 150 : 75, 1) }, (_, i) => i + 1);
 
-test.each(seeds)("hostile values for PFRL's buffers, seed %i", async (seed) => {
+test.each(seeds)("PFRL buffers stay consistent when called with hostile values, seed %i", async (seed) => {
   const random = new TestRandom(seed);
   const directory = seed % CLASSES.length < 4 ? undefined : memory();
   const buffer = (CLASSES[seed % CLASSES.length] as (typeof CLASSES)[0])(seed, directory as Directory) as Any;

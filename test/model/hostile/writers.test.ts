@@ -195,7 +195,7 @@ const CALLS: Attacked<World>["calls"] = {
 
 const seeds = Array.from({ length: scaled(60, 3) }, (_, i) => i + 1);
 
-test.each(seeds)("hostile values for observers, writers and clients, seed %i", async (seed) => {
+test.each(seeds)("observers, writers and clients stay consistent when called with hostile values, seed %i", async (seed) => {
   const world = worldOf(seed);
   for (const name of ["writer", "older"]) GOOD[name]?.(world);
   // An item created with the first part of a step exists.

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { scaled } from "../../support/size.ts";
 import { MixtureWorld } from "./world.ts";
 
-test("a mixture gives what its sources give by themselves, in random worlds", async () => {
+test("a mixture returns the same draws as its sources drawn separately, in random worlds", async () => {
   let [draws, refused] = [0, 0];
   for (let seed = 1; seed <= scaled(60, 2); seed++) {
     const world = new MixtureWorld(seed);

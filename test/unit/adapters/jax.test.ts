@@ -4,7 +4,7 @@ import { arrays } from "../../../src/adapters/jax.ts";
 import { scaled } from "../../support/size.ts";
 import { filled, OPTIONS, TOO_BIG, VIEW, VIEWED } from "./batches.ts";
 
-test("a batch becomes arrays under the same names, with the same numbers", () => {
+test("a batch becomes arrays with the same names and numbers", () => {
   const { table } = filled();
   const batch = table.sample(4, OPTIONS);
   const a = arrays(np, batch);
@@ -25,7 +25,7 @@ test("a batch becomes arrays under the same names, with the same numbers", () =>
   expect([Object.hasOwn(a.info, "keys"), Object.hasOwn(a.steps, "note")]).toEqual([false, false]);
 });
 
-test("a batch of transitions goes whole into a compiled function", () => {
+test("a compiled function accepts a whole batch of transitions", () => {
   const { table } = filled();
   const view = table.transitions(VIEW);
   const mean = jit(({ observation, returns, weights }: { observation: { position: np.Array }; returns: np.Array; weights: np.Array }) =>
@@ -43,7 +43,7 @@ test("a batch of transitions goes whole into a compiled function", () => {
   }
 });
 
-test("types: arrays where arrays of numbers are, nothing else", () => {
+test("in the types, only arrays of numbers become arrays", () => {
   const { table } = filled();
   const a = arrays(np, table.sample(2, OPTIONS));
   expectTypeOf(a.steps.observation.position).toEqualTypeOf<np.Array>();
@@ -64,7 +64,7 @@ test("arrays keep their values when the batch is refilled", () => {
   tree.dispose(a);
 });
 
-test("an empty batch has arrays of no rows", () => {
+test("an empty batch becomes arrays without rows", () => {
   const { replay, table } = filled();
   table.clear();
   const a = arrays(np, replay.tables.t.sample(4, { ...OPTIONS, into: table.batch(4, OPTIONS) }));
@@ -72,7 +72,7 @@ test("an empty batch has arrays of no rows", () => {
   tree.dispose(a);
 });
 
-test("many batches leave no array behind, consumed by a compiled function or disposed of", () => {
+test("many batches leak no array, consumed by a compiled function or disposed", () => {
   const { table } = filled();
   const options = { ...OPTIONS, columns: { position: { leaf: "observation.position", at: 0 } } } as const;
   const into = table.batch(2, options);
@@ -88,7 +88,7 @@ test("many batches leave no array behind, consumed by a compiled function or dis
   expect(made.filter(({ refCount }) => refCount !== 0)).toEqual([]);
 });
 
-test("an integer beyond 32 bits is refused by its path, and no array is left behind", () => {
+test("an integer beyond 32 bits throws an error with its path, and leaks no array", () => {
   const made: np.Array[] = [];
   const numpy = { array: (...args: Parameters<typeof np.array>) => made[made.push(np.array(...args)) - 1] as np.Array };
   expect(() => arrays(numpy, TOO_BIG)).toThrow(
@@ -97,7 +97,7 @@ test("an integer beyond 32 bits is refused by its path, and no array is left beh
   expect(made.map(({ refCount }) => refCount)).toEqual([0]);
 });
 
-test("arguments in the wrong order are told", () => {
+test("arrays rejects arguments in the wrong order", () => {
   const { table } = filled();
   const batch = table.sample(2);
   const other = arrays as unknown as (...given: unknown[]) => unknown;

@@ -6,7 +6,7 @@ import { filled, OPTIONS, TOO_BIG, VIEW, VIEWED } from "./batches.ts";
 
 const shown = ({ shape, dtype }: { shape: number[]; dtype: string }) => [dtype, shape];
 
-test("a batch becomes tensors under the same names, with the same numbers", () => {
+test("a batch becomes tensors with the same names and numbers", () => {
   const { table } = filled();
   const batch = table.sample(4, OPTIONS);
   const t = tensors(tf, batch);
@@ -28,7 +28,7 @@ test("a batch becomes tensors under the same names, with the same numbers", () =
   tf.dispose(t);
 });
 
-test("a batch of transitions becomes tensors in the same way", () => {
+test("a batch of transitions becomes tensors with the same names and numbers", () => {
   const { table } = filled();
   const view = table.transitions(VIEW);
   const into = view.batch(4, { beta: 0.5 });
@@ -50,7 +50,7 @@ test("a batch of transitions becomes tensors in the same way", () => {
   expect(tf.memory().numTensors).toBe(before);
 });
 
-test("types: tensors where arrays of numbers are, nothing else", () => {
+test("in the types, only arrays of numbers become tensors", () => {
   const { table } = filled();
   const t = tensors(tf, table.sample(2, OPTIONS));
   type Tensor = ReturnType<typeof tf.tensor>;
@@ -76,7 +76,7 @@ test("tensors keep their values when the batch is refilled", () => {
   tf.dispose(t);
 });
 
-test("of a batch that is shorter than asked for there are count rows", () => {
+test("a short batch becomes tensors of count rows", () => {
   const { replay, writer } = filled();
   for (const count of [0, 3]) {
     replay.tables.t.clear();
@@ -102,7 +102,7 @@ test("of a batch that is shorter than asked for there are count rows", () => {
   }
 });
 
-test("many batches leave no tensor behind, freed by `using`, by tf.dispose, or in tf.tidy", () => {
+test("many batches leak no tensor, freed with `using`, tf.dispose or tf.tidy", () => {
   const { table } = filled();
   const into = table.batch(2, OPTIONS);
   const before = tf.memory().numTensors;
@@ -117,7 +117,7 @@ test("many batches leave no tensor behind, freed by `using`, by tf.dispose, or i
   expect(tf.memory().numTensors).toBe(before);
 });
 
-test("an integer that no tensor can have is refused by its path, and no tensor is left behind", () => {
+test("an integer beyond 32 bits throws an error with its path, and leaks no tensor", () => {
   const before = tf.memory().numTensors;
   expect(() => tensors(tf, TOO_BIG)).toThrow(
     expect.objectContaining({ name: "RangeError", message: expect.stringMatching(/^b\.0\[1\] must .*got 2147483648n/) }),
@@ -125,7 +125,7 @@ test("an integer that no tensor can have is refused by its path, and no tensor i
   expect(tf.memory().numTensors).toBe(before);
 });
 
-test("a nest of columns is enough; a single column or no batch is refused", () => {
+test("tensors accepts a nest of columns, and rejects a single column or a missing batch", () => {
   const { table } = filled();
   const { steps, nStep } = table.sample(2, OPTIONS);
   const t = tensors(tf, { observation: steps.observation, list: [nStep.returns, nStep.discounts] });
@@ -136,7 +136,7 @@ test("a nest of columns is enough; a single column or no batch is refused", () =
   expect(() => tensors(tf, undefined as never)).toThrow(/^batch is required/);
 });
 
-test("arguments in the wrong order are told", () => {
+test("tensors rejects arguments in the wrong order", () => {
   const { table } = filled();
   const batch = table.sample(2);
   const other = tensors as unknown as (...given: unknown[]) => unknown;

@@ -15,11 +15,11 @@ test.each([
   ["", undefined],
   ["z", undefined],
   ["x".repeat(10_000), undefined],
-])("of %s", (word, expected) => {
+])("the nearest word to %s is found, or none", (word, expected) => {
   expect(nearestWord(word, WORDS)).toBe(expected);
 });
 
-test("the nearest one, and the first of several", () => {
+test("the nearest word is suggested, and the first of several", () => {
   expect(nearestWord("cmd_vle", ["cmd_val", "cmd_vel", "cmd_vec"])).toBe("cmd_vel");
   expect(nearestWord("camera_3", ["camera_1", "camera_2"])).toBe("camera_1");
   expect(nearestWord("a", [])).toBeUndefined();

@@ -36,7 +36,7 @@ const checked = async (...args: string[]) => JSON.parse((await reprise("check", 
 const good = Array.from({ length: 6 }, (_, i) => step(i));
 const faulty = good.map((_, i) => step(i, i === 2 ? { reward: "NaN" } : i === 4 ? { timestamp: 0.3 } : {}));
 
-test("a clean dataset", async () => {
+test("check exits with code 0 for a clean dataset", async () => {
   const path = lines("good.jsonl", [good, good]);
   expect(await reprise("check", path)).toEqual({ status: 0, stdout: "2 episodes, 12 steps: 0 faults, 0 warnings\n", stderr: "" });
   expect(await document("check", path)).toEqual({
@@ -45,7 +45,7 @@ test("a clean dataset", async () => {
   });
 });
 
-test("faults: a line each with episode and step, exit code 1", async () => {
+test("check prints each fault with episode and step, and exits with code 1", async () => {
   const path = lines("faulty.jsonl", [good, faulty]);
   const { status, stdout, stderr } = await reprise("check", path);
   expect([status, stderr]).toEqual([1, ""]);
@@ -63,7 +63,7 @@ test("faults: a line each with episode and step, exit code 1", async () => {
   expect(JSON.parse(json.stdout)).toMatchObject({ clean: false, faults: { nonFinite: { count: 1, places: [{ episode: 1, step: 2, path: "reward" }] } } });
 });
 
-test("a check of what convert --mode repair wrote is clean", async () => {
+test("check finds no fault in a dataset that convert --mode repair wrote", async () => {
   const path = lines("broken.jsonl", [good, good.map((_, i) => step(i, i === 2 ? { reward: "Infinity" } : { is_last: false }))]);
   expect((await reprise("check", path)).status).toBe(1);
   const to = temp("repaired.jsonl");
@@ -71,7 +71,7 @@ test("a check of what convert --mode repair wrote is clean", async () => {
   expect(await document("check", to)).toMatchObject({ clean: true, faults: {} });
 });
 
-test("a check finds no fault in final observations that convert repeated, with their times", async () => {
+test("check finds no fault in the times of final observations that convert repeated", async () => {
   const cut = good.map((_, i) => step(i, { is_last: false }));
   const path = lines("cut.jsonl", [cut, cut]);
   const repaired = temp("repaired-tfds");
@@ -83,7 +83,7 @@ test("a check finds no fault in final observations that convert repeated, with t
   expect((await document("check", join(frames, "frames"))).faults).not.toHaveProperty("timestampRepeats");
 });
 
-test("a check finds no fault in times since 1970 that became LeRobot's", async () => {
+test("check finds no repeated timestamp after a conversion of times since 1970 to LeRobot", async () => {
   const path = lines("since-1970.jsonl", [good.map((_, i) => step(i, { timestamp: 1.7e9 + i / 10 }))]);
   const to = temp("since-1970");
   const { losses } = await document("convert", path, to, "--format", "lerobot", "--fps", "10");
@@ -91,7 +91,7 @@ test("a check finds no fault in times since 1970 that became LeRobot's", async (
   expect((await document("check", to)).faults).not.toHaveProperty("timestampRepeats");
 });
 
-test("a check of what edit mended is clean: another rate mends timestamps, another column the rest", async () => {
+test("check finds no fault after edit drops an episode or a column, or repairs values", async () => {
   const times = [0, 0.1, 0.1, 0.2, 0.15, 0.4];
   const path = lines("uneven-times.jsonl", [good, good.map((_, i) => step(i, { timestamp: times[i] }))]);
   expect(JSON.parse((await reprise("check", path, "--json")).stdout)).toMatchObject({ clean: false, faults: { timestampRepeats: { count: 2 } } });
@@ -106,7 +106,7 @@ test("a check of what edit mended is clean: another rate mends timestamps, anoth
   expect(JSON.parse((await reprise("check", mended, "--json")).stdout).faults).not.toHaveProperty("nonFinite");
 });
 
-test("a warning fails as well, unless its kind is ignored; thresholds are options", async () => {
+test("a warning fails unless its kind is ignored, and options set the thresholds", async () => {
   const uneven = lines("uneven.jsonl", [good.map((_, i) => step(i, i === 5 ? { timestamp: 0.6 } : {}))]);
   const { status, stdout } = await reprise("check", uneven);
   expect([status, stdout]).toEqual([1, "warning: episode 0, step 5: timestamp advances by 0.2, not 0.1\n1 episode, 6 steps: 0 faults, 1 warning\n"]);
@@ -129,7 +129,7 @@ test("a warning fails as well, unless its kind is ignored; thresholds are option
   expect((await failure(2, "check", uneven, "--ignore", "constantReward")).line).toMatch(/got "constantReward"\. Did you mean "constantRewards"\?$/);
 });
 
-test("what cannot be read is told in the words of the command line", async () => {
+test("check reports unreadable data with the options of the command line", async () => {
   const { status, stdout } = await reprise("check", join(DATA, "wild/partial.jsonl"));
   expect([status, stdout]).toEqual([1, expect.stringMatching(/^fault: line 6 is not JSON: .*\. Pass --mode salvage to read the rest/)]);
   const { faults } = await checked(join(DATA, "wild/partial.jsonl"));
@@ -137,18 +137,18 @@ test("what cannot be read is told in the words of the command line", async () =>
   expect((await failure(2, "check", join(DATA, "wild/epcols.jsonl"), "--timestamp", "rewrd")).line).toMatch(/--timestamp must/);
 });
 
-test("many of one kind are counted", async () => {
+test("check counts many findings of one kind", async () => {
   const { stdout } = await reprise("check", lines("many.jsonl", [Array.from({ length: 6 }, (_, i) => step(i, { reward: "NaN" }))]), "--places", "2");
   expect(stdout).toContain("fault: episode 0, step 1: reward is NaN\nfault: … and 4 more like these\n");
 });
 
-test("real data; a wrong leaf is wrong usage", async () => {
+test("check reads real datasets, and rejects a wrong leaf as wrong usage", async () => {
   expect(await document("check", HALF_CHEETAH)).toMatchObject({ episodes: 40, steps: 10_040, clean: true, warnings: {} });
   expect(await checked(CARTPOLE)).toMatchObject({ clean: true, warnings: { constantRewards: { count: 1 } } });
   expect((await failure(2, "check", HALF_CHEETAH, "--timestamp", "action")).line).toMatch(/timestamp must/);
 });
 
-test("a file that was cut is a fault after what was read of it; salvage reads on", async () => {
+test("check reports a truncated file after the data that it read, and salvage continues", async () => {
   cpSync(HALF_CHEETAH, temp("cut"), { recursive: true });
   truncateSync(temp("cut", "1.0.0", "half_cheetah-train.tfrecord-00001-of-00003"), 100_000);
   const { status, stdout } = await reprise("check", temp("cut"));

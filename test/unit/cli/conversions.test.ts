@@ -44,7 +44,7 @@ describe("formats of one file, and LeRobot 2.1", () => {
   test.each([
     ["npz", "npz"],
     ["hdf5", "robomimic"],
-  ])("the ending .%s selects the format, and %s is read again", async (ending, format) => {
+  ])("the ending .%s selects the format, and the file is read as %s", async (ending, format) => {
     const to = temp(`pixels.${ending}`);
     const source = join(DATA, "tfds/cartpole_pixels");
     expect(await document("convert", source, to, "--from-split", "train[:2]", "--strict")).toMatchObject({
@@ -63,7 +63,7 @@ describe("formats of one file, and LeRobot 2.1", () => {
     expect(await document("check", to, "--ignore", "warnings")).toMatchObject({ clean: true });
   });
 
-  test("CSV lists what it cannot hold", async () => {
+  test("a conversion to CSV lists the parts that CSV cannot store", async () => {
     const to = temp("cheetah.csv");
     const { format, steps } = await document("convert", join(DATA, "tfds/half_cheetah"), to, "--from-split", "train[:1]");
     const lines = readFileSync(to, "utf8").trimEnd().split("\n");
@@ -74,7 +74,7 @@ describe("formats of one file, and LeRobot 2.1", () => {
     expect(existsSync(temp("refused.csv"))).toBe(false);
   });
 
-  test("--lerobot-version 2.1", async () => {
+  test("--lerobot-version 2.1 writes that version, and works only with LeRobot", async () => {
     const to = temp("v21");
     await document("convert", join(DATA, "tfds/cartpole_pixels"), to, "--format", "lerobot", "--fps", "50", "--lerobot-version", "2.1");
     expect(json(join(to, "meta/info.json"))).toMatchObject({ codebase_version: "v2.1", total_episodes: 8 });
@@ -84,8 +84,8 @@ describe("formats of one file, and LeRobot 2.1", () => {
   });
 });
 
-describe("LeRobot's films", () => {
-  test("are copied with their names, statistics and times; joints keep their names", async () => {
+describe("LeRobot films", () => {
+  test("are copied with their names, statistics and times, and joints keep their names", async () => {
     const to = temp("filmed");
     const { losses } = await document("convert", FILMED, to, "--format", "lerobot");
     expect(losses).toEqual([]);
@@ -109,7 +109,7 @@ describe("LeRobot's films", () => {
       }
   });
 
-  test("stay whole where the dataset is converted in place, again and again", async () => {
+  test("stay unchanged if the dataset is converted in place repeatedly", async () => {
     const folder = copied(FILMED, "in-place");
     const film = readFileSync(join(folder, FILM));
     for (let i = 0; i < 2; i++) {
@@ -119,7 +119,7 @@ describe("LeRobot's films", () => {
     }
   });
 
-  test("are copied under the new name of their camera, or left out; joints keep their names", async () => {
+  test("are renamed with their camera or left out, and joints keep their names", async () => {
     const to = temp("renamed");
     const renames = ["--rename", `${CAMERA}=observation.images.front`, "--rename", "observation.state=observation.joints"];
     const { losses } = await document("convert", FILMED, to, "--format", "lerobot", ...renames);
@@ -159,7 +159,7 @@ describe("LeRobot's films", () => {
     expect((await episodesOf(without)).map(({ steps }) => steps.length)).toEqual((await episodesOf(FILMED)).map(({ steps }) => steps.length));
   });
 
-  test("of fewer episodes, and of one film an episode (v2), are where the tables say", async () => {
+  test("are copied to the paths in the tables for version 2, with one film per episode", async () => {
     const to = temp("v2");
     const source = copied(join(DATA, "extra/lerobot_v2"), "v2-source");
     // The fixtures have no films. Arbitrary bytes replace them, because films are copied unchanged.
@@ -178,7 +178,7 @@ describe("LeRobot's films", () => {
     });
   });
 
-  test("are never deleted: who does not hand them on is refused before anything is touched", async () => {
+  test("are never deleted: a writer that does not copy them is rejected before any change", async () => {
     const folder = copied(FILMED, "refused");
     const before = filesOf(folder);
     const reader = await openLeRobot(folder);
@@ -193,7 +193,7 @@ describe("LeRobot's films", () => {
     expect(filesOf(folder)).toEqual(before);
   });
 
-  test("are listed by formats that have none, and refused with --strict", async () => {
+  test("are listed as losses by formats without films, and rejected with --strict", async () => {
     for (const name of ["a.parquet", "a.jsonl", "a-tfds"]) {
       const [loss, ...more] = (await document("convert", FILMED, temp(name))).losses;
       expect([loss.what, more]).toEqual(["observation/images/top", []]);
@@ -210,7 +210,7 @@ describe("LeRobot's films", () => {
 
 const MINARI = join(DATA, "minari/cartpole/scripted-v0");
 
-test("what Minari says of a dataset stays: environment, author, bounds", async () => {
+test("conversions keep the environment, author and bounds of Minari", async () => {
   const to = temp("minari");
   const about = json(join(MINARI, "data/metadata.json"));
   const kept = ["env_spec", "author", "author_email", "algorithm_name", "code_permalink", "observation_space", "action_space"];
@@ -233,7 +233,7 @@ test("what Minari says of a dataset stays: environment, author, bounds", async (
   expect([found.env_spec, found.author]).toEqual([about.env_spec, about.author]);
 });
 
-test("names of joints and the robot stay on the way through any format", async () => {
+test("conversions through any format keep the names of joints and the robot", async () => {
   const before = json(join(FILMED, "meta/info.json"));
   for (const [name, ...more] of [["n.parquet"], ["n.jsonl"], ["n-tfds"], ["minari", "--format", "minari", "--id", "n-v0"]] as const) {
     const path = name === "minari" ? temp("n-minari") : temp(name);
@@ -246,7 +246,7 @@ test("names of joints and the robot stay on the way through any format", async (
 });
 
 describe("losses", () => {
-  test("a final observation that LeRobot has no place for, discounts that Minari does not have", async () => {
+  test("include final observations for LeRobot, and discounts for Minari", async () => {
     const tfds = join(DATA, "tfds/cartpole");
     const lerobot = ["convert", tfds, temp("lost"), "--format", "lerobot", "--fps", "50", "--from-split", "train[:4]"];
     expect((await document(...lerobot)).losses).toEqual([{ what: "final observations", reason: "LeRobot has none", episodes: 4 }]);
@@ -262,7 +262,7 @@ describe("losses", () => {
     expect((await failure(1, ...minari, "--overwrite", "--strict")).error.code).toBe("UNSUPPORTED");
   });
 
-  test("of a damaged source are listed beside those of the target", async () => {
+  test("are listed for a damaged source, next to those of the target", async () => {
     const convert = ["convert", join(DATA, "wild/lerobot_lfs_pointer"), temp("salvaged"), "--format", "lerobot", "--mode", "salvage"];
     const { sourceLosses, losses, steps } = await document(...convert);
     expect(sourceLosses.map(({ code }: { code: string }) => code)).toEqual(["CORRUPT", "NOT_FOUND"]);
@@ -271,7 +271,7 @@ describe("losses", () => {
     expect(stdout).toMatch(/Not read:\n {2}CORRUPT: the file is a Git LFS pointer/);
   });
 
-  test("a result without a step is an error, and replaces nothing", async () => {
+  test("a result without steps is an error, and replaces nothing", async () => {
     const step = (i: number) => ({
       observation: [i],
       action: [i],

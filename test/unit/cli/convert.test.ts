@@ -37,7 +37,7 @@ const DATASETS = [
   ["cartpole_pixels", PIXELS],
 ] as const;
 
-test.each(some(DATASETS, 1))("%s: TFDS, Parquet, JSON lines and TFDS again hold the same", async (name, path) => {
+test.each(some(DATASETS, 1))("%s keeps its data from TFDS to Parquet, JSON lines and TFDS again", async (name, path) => {
   const [parquet, lines, tfds] = [temp(`${name}.parquet`), temp(`${name}.jsonl`), temp(`${name}-tfds`)];
   const split = whole ? "train" : "train[:5]";
   const first = await document("convert", path, parquet, "--from-split", split);
@@ -53,7 +53,7 @@ test.each(some(DATASETS, 1))("%s: TFDS, Parquet, JSON lines and TFDS again hold 
   expect(await contentOf(tfds)).toEqual(content);
 });
 
-test("a name for TFDS comes from the data, where none is given; pixels are stored as PNG where asked for", async () => {
+test("the data provides a missing TFDS name, and --image stores pixels as PNG", async () => {
   const split = whole ? "train" : "train[:2]";
   const plain = await document("convert", PIXELS, temp("plain"), "--from-split", split);
   const png = await document("convert", PIXELS, temp("png"), "--from-split", split, "--image", "observation/image");
@@ -61,12 +61,12 @@ test("a name for TFDS comes from the data, where none is given; pixels are store
   expect(await contentOf(temp("png", "cartpole_pixels"))).toEqual(await contentOf(PIXELS, split));
 });
 
-test.runIf(whole)("of HDF5, by its path alone", async () => {
+test.runIf(whole)("convert reads HDF5 by its path", async () => {
   const { episodes, steps } = await document("convert", join(DATA, "d4rl", "half_cheetah.hdf5"), temp("d4rl.parquet"));
   expect(await document("inspect", temp("d4rl.parquet"))).toMatchObject({ episodes, steps });
 });
 
-test.runIf(whole)("to LeRobot and Minari, and back", async () => {
+test.runIf(whole)("convert writes LeRobot and Minari, and reads them back", async () => {
   const [lerobot, minari] = [temp("lerobot"), temp("minari")];
   expect(await document("convert", PIXELS, lerobot, "--format", "lerobot", "--fps", "50", "--robot-type", "pole")).toMatchObject({
     format: "lerobot",
@@ -87,7 +87,7 @@ test.runIf(whole)("to LeRobot and Minari, and back", async () => {
   expect((await document("inspect", join(minari, "a/b-v1"))).steps).toBe(196);
 });
 
-test("a recording without a task is LeRobot's by the instruction of its steps", async () => {
+test("the instructions of steps become LeRobot tasks if a recording has no task", async () => {
   const dir = temp("instructed");
   const recorder = await open({ dir, fps: 10, spec: { observation: f32(2), action: f32(1), instruction: text({ maxBytes: 40 }) } });
   for (const [task, end] of [["pick the cube", {}] as const, ["open the door", { task: "tidy up" }] as const]) {
@@ -112,7 +112,7 @@ async function actionsOf(path: string): Promise<number[][]> {
   return actions;
 }
 
-test.runIf(whole)("what was recorded as `final` is no action to LeRobot, and what was not is one to Minari", async () => {
+test.runIf(whole)("conversions distinguish final observations from final transitions in LeRobot and Minari", async () => {
   const dir = temp("ends");
   const recorder = await open({ dir, fps: 10, spec: { observation: f32(2), action: f32(1) } });
   for (const end of [{}, { final: { observation: [3, 3] } }, { terminated: true }]) {
@@ -154,7 +154,7 @@ test.runIf(whole)("what was recorded as `final` is no action to LeRobot, and wha
   ]);
 });
 
-test("a format and its options must fit each other", async () => {
+test("convert rejects options that do not fit the format", async () => {
   const line = async (...words: string[]) => (await failure(2, "convert", CARTPOLE, ...words)).line;
   expect(await line(temp("b"), "--format", "lerobot")).toMatch(/--fps is required for LeRobot/);
   expect(await line(temp("b"), "--format", "minari", "--fps", "5")).toMatch(/--fps works only with LeRobot, but .*b would be written as Minari/);
@@ -165,7 +165,7 @@ test("a format and its options must fit each other", async () => {
   expect((await document("convert", CARTPOLE, temp("parts"), "--format", "parquet", "--from-split", "train[:1]")).files).toEqual(["part-00000.parquet"]);
 });
 
-test("what is there stays, but with --overwrite", async () => {
+test("an existing file is replaced only with --overwrite", async () => {
   const to = temp("kept.jsonl");
   expect((await reprise("convert", CARTPOLE, to, "--from-split", "train[:2]")).stdout).toMatch(/kept\.jsonl \(jsonl\): 2 episodes, 168 steps, .* in 1 file\n/);
   expect((await failure(1, "convert", CARTPOLE, to)).line).toMatch(/IO: the file already exists. Pass --overwrite to replace it/);
@@ -174,7 +174,7 @@ test("what is there stays, but with --overwrite", async () => {
   expect((await document("inspect", to)).episodes).toBe(40);
 });
 
-test("an ending that no format has is refused, but for folders", async () => {
+test("convert rejects an unknown ending of a file, but not of a folder", async () => {
   for (const name of ["out.tsv", "out.npy", "out.JSON"])
     expect((await failure(2, "convert", CARTPOLE, temp(name))).line).toMatch(
       /ends with \.(tsv|npy|json), but the name of a dataset file must end with \.parquet, \.jsonl, \.ndjson, \.npz, \.hdf5, \.csv/,
@@ -184,7 +184,7 @@ test("an ending that no format has is refused, but for folders", async () => {
   expect((await document("convert", CARTPOLE, temp("out.tsv"), "--from-split", "train[:1]", "--overwrite")).format).toBe("tfds");
 });
 
-test("options that do not fit are wrong usage, and nothing is written", async () => {
+test("convert rejects wrong options as wrong usage, and writes nothing", async () => {
   expect((await failure(2, "convert", CARTPOLE, temp("a.parquet"), "--shards", "2")).line).toMatch(
     /--shards works only with TFDS, but .*a\.parquet would be written as Parquet/,
   );
@@ -195,7 +195,7 @@ test("options that do not fit are wrong usage, and nothing is written", async ()
   expect(existsSync(temp("a")) || existsSync(temp("a.parquet"))).toBe(false);
 });
 
-test.runIf(whole)("Ctrl-C leaves nothing half written behind", async () => {
+test.runIf(whole)("Ctrl-C leaves no partial files", async () => {
   const server = await serve(join(DATA, "tfds"), /half_cheetah.*-00002-of/);
   const { child, ended } = started("convert", `${server.address}/half_cheetah/1.0.0/`, temp("interrupted", "a.jsonl"), "--json");
   await server.held;
@@ -207,7 +207,7 @@ test.runIf(whole)("Ctrl-C leaves nothing half written behind", async () => {
   expect(existsSync(temp("interrupted")) ? readdirSync(temp("interrupted")) : []).toEqual([]);
 });
 
-test("a journal is written as any format", async () => {
+test("a journal is converted to any format", async () => {
   const from = join(DATA, "golden/journal");
   const { error } = await failure(1, "convert", from, temp("open.jsonl"));
   expect(error).toMatchObject({ code: "INVALID_DATA", episode: 0 });
@@ -227,7 +227,7 @@ test("a journal is written as any format", async () => {
   }
 });
 
-test("what no reader reads is listed, refused by --strict, and not named in the target", async () => {
+test("unread parts are listed as losses, rejected by --strict, and not named in the target", async () => {
   const source = join(DATA, "wild/obj_info.npz");
   const unread: string[] = (await document("inspect", source)).about.unread;
   expect(unread.length).toBeGreaterThan(0);
@@ -242,7 +242,7 @@ test("what no reader reads is listed, refused by --strict, and not named in the 
   }
 });
 
-test("a fault in mode strict names the flag that mends it", async () => {
+test("an error in strict mode names the flag that repairs the fault", async () => {
   const path = temp("endless.jsonl");
   const flags = { is_first: true, is_last: false, is_terminal: false };
   const spec = Object.fromEntries(["action", "reward"].map((name) => [name, { dtype: "f32", shape: [] }]));
@@ -266,7 +266,7 @@ test.each([
   [["convert", "a.jsonl", "b", "--mode", "salvge"], 'Did you mean "salvage"?'],
   [["edit", "a.jsonl", "b", "--final-step", "dropp"], 'Did you mean "drop"?'],
   [["edit", join(DATA, "wild/epcols.jsonl"), "b.jsonl", "--cast", "action=f23"], 'got "action=f23". Did you mean "f32"?'],
-])("a word that is not known suggests the nearest one: %j", async (args, hint) => {
+])("an unknown word suggests the nearest known word: %j", async (args, hint) => {
   const { status, stderr } = await reprise(...args);
   expect([status, stderr]).toEqual([2, expect.stringContaining(hint)]);
   expect((await reprise("convert", "a.jsonl", "b", "--format", "x")).stderr).not.toContain("Did you mean");

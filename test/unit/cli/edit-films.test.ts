@@ -29,7 +29,7 @@ describe("films", () => {
     }
   });
 
-  test("of joined datasets are separate files with statistics", async () => {
+  test("stay separate files with statistics in joined datasets", async () => {
     const [a, b, out] = [copied(FILMED), copied(FILMED), fresh()];
     await document("edit", a, out, "--format", "lerobot", "--concat", b, "--drop-episodes", "0", "--whole-films");
     const { episodes } = await contentOf(out);
@@ -54,7 +54,7 @@ describe("films", () => {
     expect(stats(again)).toEqual(stats(convert));
   });
 
-  test("that must be encoded again are refused by name without ffmpeg, and may be left out", async () => {
+  test("are rejected by name without ffmpeg if they need encoding, and can be left out", async () => {
     await withPath("/nowhere", async () => {
       const { error } = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2");
       expect(error.message).toMatch(/^observation\/images\/top .*10 frames per second.* 2\. Install ffmpeg/);

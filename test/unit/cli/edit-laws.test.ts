@@ -90,7 +90,7 @@ describe.each(some(Object.keys(WRITTEN), 2))("%s", (format) => {
   // Minari infos are read only on request.
   const [options, open] = format === "minari" ? [{ infos: true }, ["--open", "infos=true"]] : [{}, []];
 
-  test.each(SEEDS)("spec %i: no option is the identity, and so is a name there and back", async (seed) => {
+  test.each(SEEDS)("spec %i: an edit without options or a reversed rename changes nothing", async (seed) => {
     const spec = randomSpec(new TestRandom(100 * seed + format.length));
     const path = await write(randomData(spec, LENGTHS));
     const before = await contentOf(path, options);
@@ -105,7 +105,7 @@ describe.each(some(Object.keys(WRITTEN), 2))("%s", (format) => {
     expect(await contentOf(back.path, options), JSON.stringify(spec)).toEqual(before);
   });
 
-  test.each(SEEDS)("spec %i: the parts of a concatenation are the datasets", async (seed) => {
+  test.each(SEEDS)("spec %i: the parts of a concatenation equal the datasets", async (seed) => {
     const spec = randomSpec(new TestRandom(100 * seed + 50 + format.length));
     const [a, b] = [await write(randomData(spec, LENGTHS)), await write(randomData(spec, OTHERS))];
     const [joined, first, second] = [target(), target(), target()];
@@ -116,7 +116,7 @@ describe.each(some(Object.keys(WRITTEN), 2))("%s", (format) => {
     expect(await stepsOf(second.path, options), JSON.stringify(spec)).toEqual(await stepsOf(b, options));
   });
 
-  test.each(SEEDS)("spec %i: a check of what --mode repair wrote finds no fault", async (seed) => {
+  test.each(SEEDS)("spec %i: check finds no fault after --mode repair", async (seed) => {
     const random = new TestRandom(100 * seed + 70 + format.length);
     const spec = randomSpec(random);
     const source = await (WRITTEN.jsonl as Written).write(spoil(randomData(spec, LENGTHS), random));

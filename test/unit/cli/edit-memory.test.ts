@@ -44,7 +44,7 @@ async function journalFolder(name: string): Promise<string> {
   return dir;
 }
 
-test("stats of a snapshot shows its tables, as of a journal", async () => {
+test("stats shows the same tables for a snapshot and a journal", async () => {
   const [snapshot, journal] = [await document("stats", snapshotFile("stats.snapshot")), await document("stats", await journalFolder("stats-journal"))];
   expect(snapshot).toMatchObject({ kind: "snapshot", bytes: saved.length, steps: 20, openWriters: 1, writers: [{ name: "game", lanes: 1, episodeSteps: 20 }] });
   expect(snapshot.tables).toMatchObject([
@@ -88,14 +88,14 @@ function check(next: Any): void {
 }
 
 describe("a snapshot", () => {
-  test("is written with other steps and tables, and the report counts what left", async () => {
+  test("is written with other steps and tables, and the report counts removed items", async () => {
     const [from, to] = [snapshotFile("a.snapshot"), temp("b.snapshot")];
     expect(await document("edit", from, to, ...OPTIONS)).toMatchObject({ kind: "snapshot", removed: { memory: 12 }, newKeys: [] });
     check(restored(to));
     expect(readFileSync(from).equals(saved)).toBe(true);
   });
 
-  test("without options is the same, also in place", async () => {
+  test("is unchanged by an edit without options, also in place", async () => {
     const [from, to] = [snapshotFile("c.snapshot"), temp("d.snapshot")];
     await document("edit", from, to);
     expect(readFileSync(to).equals(saved)).toBe(true);
@@ -105,7 +105,7 @@ describe("a snapshot", () => {
     expect(restored(from).options.tables.other).toMatchObject({ sampler: { kind: "recency", exponent: 2 } });
   });
 
-  test("gets the rate limiter that is named", async () => {
+  test("gets the rate limiter that --rate-limiter names", async () => {
     const [from, to] = [snapshotFile("l.snapshot"), temp("m.snapshot")];
     for (const [text, limiter] of [
       ["minSize:12", minSize(12)],
@@ -124,7 +124,7 @@ describe("a snapshot", () => {
     expect(queue.size).toBe(0);
   });
 
-  test("that cannot be changed so stays as it was", async () => {
+  test("stays unchanged if an edit is rejected", async () => {
     const path = snapshotFile("e.snapshot");
     const refused = (...args: string[]) => refusal("edit", path, path, "--overwrite", ...args);
     expect(await refused("--cast", "obs/state=u8")).toMatch(/obs\.state/);
@@ -194,7 +194,7 @@ describe("a snapshot", () => {
 });
 
 describe("a journal", () => {
-  test("is written to another folder, or in place", async () => {
+  test("is edited into another folder or in place", async () => {
     const from = await journalFolder("one");
     const before = readdirSync(from).filter((name) => name.endsWith(".rpr"));
     const bytes = before.map((name) => readFileSync(`${from}/${name}`));

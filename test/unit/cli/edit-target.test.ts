@@ -75,7 +75,7 @@ describe("the target", () => {
     }
   });
 
-  test.each([".json", ".tsv"])("a file %s is read, and not edited in place", async (ending) => {
+  test.each([".json", ".tsv"])("a %s file can be read, but not edited in place", async (ending) => {
     const path = fresh(ending);
     const [header, ...rows] = ["observation,action,reward,done", "1,0,1,false", "2,1,1,true"];
     writeFileSync(path, ending === ".json" ? '{"observation": 1, "action": 0, "reward": 1}' : [header, ...rows].join("\n").replaceAll(",", "\t"));
@@ -83,7 +83,7 @@ describe("the target", () => {
     expect(line).toContain(`edit can read ${path}, but cannot write it`);
   });
 
-  test("splits of robomimic keep their episodes, also in place, and none is deleted without an option", async () => {
+  test("splits of robomimic keep their episodes, and an edit of one split in place fails", async () => {
     const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
     const splitsOf = async (file: string) => {
       const reader = await openRlds(file);
@@ -120,7 +120,7 @@ describe("the target", () => {
   });
 
   test.each(some(["parquet", "jsonl", "npz", "csv", "tfds", "lerobot", "minari"], 1))(
-    "splits of robomimic are reported as lost in %s, or refused",
+    "splits of robomimic are reported as lost in %s, or rejected with --strict",
     async (format) => {
       const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
       for (const verb of ["convert", "edit"]) {
@@ -137,7 +137,7 @@ describe("the target", () => {
     },
   );
 
-  test("columns that are not read are not deleted in place without an option", async () => {
+  test("unread columns are not deleted in place without an option", async () => {
     const [folder, spec] = [fresh(), { ...SPEC, mark: leaf("f32") } as unknown as StepSpec];
     await writeMinari(made(spec, [3, 4]) as unknown as RldsDataset<unknown>, folder, { id: "a-v0" });
     const path = join(folder, "a-v0");
@@ -152,7 +152,7 @@ describe("the target", () => {
     expect(Object.keys((await contentOf(path, { infos: true })).stepSpec)).not.toContain("infos");
   });
 
-  test("an error about a column that is not read names the option that reads it", async () => {
+  test("an error about an unread column names the option that reads it", async () => {
     const [folder, spec] = [fresh(), { ...SPEC, mark: leaf("f32") } as unknown as StepSpec];
     await writeMinari(made(spec, [3, 4]) as unknown as RldsDataset<unknown>, folder, { id: "a-v0" });
     const path = join(folder, "a-v0");
@@ -209,7 +209,7 @@ describe("the target", () => {
     expect((await contentOf(path)).episodes.length).toBe(1);
   });
 
-  test("a pipe at OUT is refused and remains", async () => {
+  test("a pipe at OUT is rejected and remains", async () => {
     const { execFileSync } = await import("node:child_process");
     const [path, pipe] = [await (WRITTEN.lerobot as Written).write(randomEpisodes(LENGTHS)), `${fresh()}.jsonl`];
     mkdirSync(dirname(pipe), { recursive: true });
@@ -231,7 +231,7 @@ describe("the target", () => {
   });
 });
 
-test.runIf(whole)("Ctrl-C leaves IN, and nothing next to it", async () => {
+test.runIf(whole)("Ctrl-C leaves IN unchanged, and nothing next to it", async () => {
   const path = copied(HALF_CHEETAH);
   const before = filesOf(path);
   const { child, ended } = started("edit", path, path, "--overwrite", "--concat", path, path, path, path, path);

@@ -171,7 +171,7 @@ describe("options", () => {
     }
   });
 
-  test("flags of the page, numbers and conditions are combined", async () => {
+  test("--flags, episode numbers and --where are combined", async () => {
     const [path, flags, out] = [await source(), fresh(".json"), fresh(".jsonl")];
     const table = new EpisodeTable();
     table.expect(20);
