@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { decodeFrames, hasFfmpeg } from "../../../src/cli/edit/ffmpeg.ts";
 import { filmCutter } from "../../../src/cli/edit/film-cutter.ts";
 import { type CutFilm, type FilmCut, memorySink, openLeRobot, openRlds, type RldsDataset, writeLeRobot } from "../../../src/datasets/rlds/index.ts";
@@ -187,9 +187,13 @@ describe("the ffmpeg program", () => {
 
   test("is stopped when the edit is aborted", async () => {
     const control = new AbortController();
+    const pid = temp("pid");
     const write = async () => control.abort();
-    const cut = withPath(program("printf film; exec sleep 1000"), () => filmCutter({ folders: [FILMED], signal: control.signal })(cutOf({ write })));
+    const cut = withPath(program(`echo $$ > ${pid}; printf film; exec sleep 1000`), () =>
+      filmCutter({ folders: [FILMED], signal: control.signal })(cutOf({ write })),
+    );
     await expect(cut).rejects.toMatchObject({ name: "AbortError" });
+    await vi.waitFor(() => expect(() => process.kill(Number(readFileSync(pid, "utf8")), 0)).toThrow(/ESRCH/));
   });
 
   test("is not started for an unsupported codec or a path outside the folder", async () => {

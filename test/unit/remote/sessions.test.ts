@@ -49,7 +49,6 @@ describe("an actor whose socket breaks", () => {
     };
     const writer = await remoteWriter(server.connect, { spec });
     const steps = scaled(400, 150);
-    let ends = 0;
     for (let n = 0; n < steps; n++) {
       if (random.below(20) === 0) {
         const count = Math.min(1 + random.below(30), steps - n);
@@ -57,16 +56,12 @@ describe("an actor whose socket breaks", () => {
         n += count - 1;
       } else await writer.append(stepAt(n));
       if (random.below(9) === 0) await writer.createItem("u", { length: 1, priority: n + 1 });
-      if (random.below(30) === 0) {
-        await writer.endEpisode();
-        ends++;
-      }
+      if (random.below(30) === 0) await writer.endEpisode();
       if (random.below(40) === 0) await writer.flush();
       if (random.below(25) === 0) await turn(0);
     }
     await writer.close();
     expect(stepsOf(replay)).toEqual(upTo(steps));
-    expect(ends).toBeGreaterThan(-1);
     expect(server.connections.length).toBeGreaterThan(2);
     // There is only one writer, whichever connection carried its steps.
     expect(new Set(server.accepted).size).toBe(1);

@@ -313,7 +313,7 @@ describe("a migrate function that returns no step of the new spec", () => {
   test("is not suggested in the error if it was passed", () => {
     const error = refused({ migrate: (step: object) => step });
     expectError(error, "SPEC_MISMATCH", /step\.mood is missing/);
-    expect((error as Error).message).not.toContain("pass migrate");
+    expect((error as Error).message).not.toMatch(/pass migrate/i);
   });
 
   test("throws if it returns a promise, even a rejected one", () => {

@@ -27,13 +27,15 @@ test("pull returns the latest push as columns in the same nest", async () => {
   expect([TRAIN_STEP_KEY, POLICY_KEY]).toEqual(Object.keys(spec).reverse());
 });
 
-test("pushes apply in the order of the calls", async () => {
+test("push copies the values, and pushes apply in the order of the calls", async () => {
   const container = new ReverbVariableContainer(replayOf());
   const values = nest(1);
+  const before = [...(values.policy_variables[0] as Float32Array)];
   const pushes = [container.push(values)];
   (values.policy_variables[0] as Float32Array).fill(9);
-  pushes.push(container.push(nest(2)), container.push(values));
   await pushes[0];
+  expect([...(await container.pull()).policy_variables[0].data]).toEqual(before);
+  pushes.push(container.push(nest(2)), container.push(values));
   await Promise.all(pushes);
   const { policy_variables } = await container.pull();
   expect([...policy_variables[0].data]).toEqual([9, 9, 9, 9, 9, 9]);
