@@ -31,7 +31,7 @@ describe("recorded cases of tables", () => {
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
   });
 
-  it("every departure is a case", () => {
+  it("each listed departure names a recorded case", () => {
     expect(cases.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(DEPARTURES)));
   });
 });
@@ -47,7 +47,7 @@ describe.each([
     expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(departures, name) });
   });
 
-  it("every departure is a case", () => {
+  it("each listed departure names a recorded case", () => {
     expect(own.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(departures)));
   });
 });
@@ -61,7 +61,7 @@ describe("recorded cases of replay-buffer.json", () => {
     expect({ state, why, departs: departs ?? false }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(BUFFERS, name) });
   });
 
-  it("every departure is a case", () => {
+  it("each listed departure names a recorded case", () => {
     expect(own.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(BUFFERS)));
   });
 });
@@ -72,7 +72,7 @@ describe.each(["client-calls.json", "datasets.json"])("recorded cases of %s", (f
     expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: CLIENT.includes(raw.name) });
   });
 
-  it("a wrong answer is a failure", async () => {
+  it("a case with a wrong expected answer fails", async () => {
     const [first] = read(file).filter(({ expect: { results = [] } }) => JSON.stringify(results).includes('"table_size":2'));
     const wrong = JSON.parse(JSON.stringify(first).replace('"table_size":2', '"table_size":3'));
     expect(await runCase(wrong)).toMatchObject({ state: "failed", why: expect.stringMatching(/table_size: expected 3, got 2/) });
@@ -93,7 +93,7 @@ describe("recorded cases of RLDS", () => {
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
   });
 
-  it("a wrong answer is a failure", async () => {
+  it("a case with a wrong expected answer fails", async () => {
     const right = own.find(({ name }) => name === "discount_kept") as Raw;
     const wrong = structuredClone(right);
     const [converted] = wrong.expect.results as unknown as { trajectories: { discount: number }[] }[];
@@ -148,7 +148,7 @@ describe.each([
     expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(departures, name) });
   });
 
-  it("a wrong answer is a failure", async () => {
+  it("a case with a wrong expected answer fails", async () => {
     const wrong = structuredClone(own[0]) as Raw;
     const text = JSON.stringify(wrong.expect);
     wrong.expect = JSON.parse(file === "variables.json" ? text.replace("1.5", "2.5") : text.replace('"reward":0.25', '"reward":0.5'));
@@ -156,7 +156,7 @@ describe.each([
     expect(await runCase(wrong)).toMatchObject({ state: "failed", why: expect.stringMatching(/expected (2\.5|0\.5), got (1\.5|0\.25)/) });
   });
 
-  it("every departure is a case", () => {
+  it("each listed departure names a recorded case", () => {
     expect(own.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(departures)));
   });
 });
@@ -180,14 +180,14 @@ describe("recorded cases of PFRL", () => {
     expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(PFRL, name) });
   });
 
-  it("every departure is a case, and what is not owed is counted apart", async () => {
+  it("each listed departure names a required case, and cases that are not required are skipped", async () => {
     expect(owed.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(PFRL)));
     for (const raw of own) if (!owed.includes(raw)) expect(await runCase(raw)).toMatchObject({ state: "skipped", why: expect.stringMatching(/^not owed/) });
   });
 });
 
 describe.each(["decoded.json", "expected.json"])("recorded messages of Reverb's wire: %s", (file) => {
-  it("each is what it was", async () => {
+  it("all messages pass, except those that need a client in the server's process", async () => {
     const [report] = await runPaths([join(import.meta.dirname, "reverb-wire", file)]);
     const failed = report?.outcomes.filter(({ state }) => state === "failed");
     const skipped = report?.outcomes.filter(({ state }) => state === "skipped").map(({ name }) => name);

@@ -57,7 +57,7 @@ function changes(node: Json | unknown[], path: string): [path: string, change: (
 }
 
 describe("a case altered so that it must fail", () => {
-  it("fails at the op that was altered, whatever was altered", async () => {
+  it("fails at the altered op, for any altered number, boolean or string", async () => {
     const random = new TestRandom(1);
     for (const { name } of some(cases.filter((raw) => raw.expect.results !== undefined && !departs(raw.name) && !RANDOM.includes(raw.name)))) {
       const outcome = await runCase(named(name));
@@ -75,7 +75,7 @@ describe("a case altered so that it must fail", () => {
   });
 
   it.each(["update_unknown_table", "legacy_too_long", "writer_wrong_shape", "limiter_really_blocks", "writer_no_history"])(
-    "%s fails where its error is taken away",
+    "%s fails if its expected error is removed",
     async (name) => {
       const altered = named(name);
       const i = (altered.expect.results as Json[]).findIndex((result) => result.error !== undefined);
@@ -84,13 +84,13 @@ describe("a case altered so that it must fail", () => {
     },
   );
 
-  it("fails where an error of another meaning was expected", async () => {
+  it("fails if it expects an error with another meaning", async () => {
     const altered = named("legacy_too_long");
     for (const result of altered.expect.results as Json[]) if (result.error !== undefined) result.error = { type: "DeadlineExceededError" };
     expect(await runCase(altered)).toMatchObject({ state: "failed", why: expect.stringMatching(/^op 2 .*expected TIMEOUT, got RangeError/) });
   });
 
-  it("fails where the constructor was to refuse, or refuses", async () => {
+  it("fails if an expected constructor error is missing, or an unexpected one is thrown", async () => {
     expect(await runCase({ ...named("sampler_Fifo"), expect: { error: { type: "ValueError" } } })).toMatchObject({
       state: "failed",
       why: "constructor: expected ValueError, got none",
@@ -98,7 +98,7 @@ describe("a case altered so that it must fail", () => {
     expect(await runCase({ ...named("bad_max_size"), expect: { results: [] } })).toMatchObject({ state: "failed", why: expect.stringContaining("maxSize") });
   });
 
-  it("fails where a tally has another outcome, or one too many", async () => {
+  it("fails if its tally lacks an outcome or has an extra one", async () => {
     for (const change of [(all: Json[]) => all.pop(), (all: Json[]) => all.push({ value: 9, priority: 1, probability: 0.2 })]) {
       const altered = named("sampler_Uniform");
       change((altered.expect.results as Json[])[3]?.outcomes as Json[]);
@@ -107,7 +107,7 @@ describe("a case altered so that it must fail", () => {
   });
 });
 
-describe("a case that says nonsense", () => {
+describe("a malformed case", () => {
   it.each<[string, (raw: Raw) => void, RegExp]>([
     ["an unknown op", (raw) => raw.ops.push(["dance", {}]), /^op 5: unknown op "dance"$/],
     ["an op that is none", (raw) => raw.ops.push(7), /^malformed: op 5 must be/],
@@ -126,7 +126,7 @@ describe("a case that says nonsense", () => {
 });
 
 describe("paths", () => {
-  it("take files, and folders with all below them", async () => {
+  it("may be files, or folders with all files below them", async () => {
     file("deep/a/one.json", [named("delete")]);
     file("deep/two.json", [named("reset"), { ...named("delete"), expect: { results: [{ value: 1 }] } }]);
     file("deep/notes.md", "no cases");
@@ -151,7 +151,7 @@ describe("paths", () => {
 });
 
 describe("departures", () => {
-  it("are counted, and named with their rule", async () => {
+  it("are counted, and listed with their rules", async () => {
     const { lines } = reportOf(await runPaths([file("departures.json", [named("update_negative"), named("writer_close"), named("delete")])]));
     expect(lines).toEqual([
       "2 departures, held to our own answers instead of the recorded ones:",
@@ -161,7 +161,7 @@ describe("departures", () => {
     ]);
   });
 
-  it("under another name the recorded answer is held, and fails", async () => {
+  it("a departing case under another name is compared with the recorded answer, and fails", async () => {
     expect(await runCase({ ...named("writer_close"), name: "close" })).toMatchObject({
       state: "failed",
       why: expect.stringMatching(/^op 6 .*expected 0, got 1$/),
@@ -190,7 +190,7 @@ describe("observers", () => {
     expect(await runCase(raw)).toMatchObject({ state: "failed", why: expect.stringMatching(why) });
   });
 
-  it("are held to our own answer where they depart, and fail under another name", async () => {
+  it("a departing case passes with our own answer, and fails under another name", async () => {
     expect(await runCase(of("flat_list"))).toMatchObject({ state: "passed", departs: true });
     expect(await runCase({ ...of("flat_list"), name: "flat" })).toMatchObject({ state: "failed", departs: false });
   });
@@ -253,12 +253,12 @@ describe("PFRL's buffers", () => {
     expect(await runCase(raw)).toMatchObject({ state: "failed", why: expect.stringMatching(why) });
   });
 
-  it("are held to our own answer where they depart, and fail under another name", async () => {
+  it("a departing case passes with our own answer, and fails under another name", async () => {
     expect(await runCase(of("prioritized.json", "per-evict-while-waiting"))).toMatchObject({ state: "passed", departs: true });
     expect(await runCase({ ...of("prioritized.json", "per-evict-while-waiting"), name: "evict" })).toMatchObject({ state: "failed", departs: false });
   });
 
-  it.runIf(whole)("fail where counts are not what is likely", async () => {
+  it.runIf(whole)("fail if counts are improbable", async () => {
     const raw = of("queues.json", "pb-distribution");
     expect(await runCase(raw)).toMatchObject({ state: "passed" });
     raw.expect[5].value.exact_any = [0.3, 0.7, 0.86, 0.96, 0.18];
@@ -269,13 +269,13 @@ describe("PFRL's buffers", () => {
 describe("the program", () => {
   const run = (...args: string[]) => spawnSync(process.execPath, [join(root, "dist", "conformance.mjs"), ...args], { encoding: "utf8" });
 
-  it.runIf(whole)("without a path runs the copies", () => {
+  it.runIf(whole)("runs the copied cases if no path is passed", () => {
     const { status, stdout } = run();
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
     expect(status).toBe(0);
   });
 
-  it.runIf(whole)("counts the departures of the folders that it is given", () => {
+  it.runIf(whole)("counts and lists the departures of the folders passed to it", () => {
     const { stdout } = run(...["pfrl", "tfagents"].map((folder) => join(root, "test/conformance", folder)));
     const named = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL, RLDS].flatMap((each) => (Array.isArray(each) ? each : Object.keys(each)));
     const [, count, listed = ""] = /\n(\d+) departures[^\n]*\n((?: {2}.*\n)*)/.exec(stdout) ?? [];
@@ -285,7 +285,7 @@ describe("the program", () => {
     expect(told.length).toBe(Number(count));
   });
 
-  it("ends with 1 where a case fails", () => {
+  it("exits with 1 if a case fails", () => {
     const { status, stdout } = run(file("fails.json", [{ ...named("writer_close"), name: "close" }]));
     expect(stdout.trimEnd().split("\n").at(-1)).toBe("0 passed, 1 failed, 0 skipped");
     expect(status).toBe(1);

@@ -37,7 +37,7 @@ const CALLS = {
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 const page = read("docs/embed/protocol.md");
 
-test.each(BUILDS)("%s imports nothing, and exports these calls, its memory and its version", (build) => {
+test.each(BUILDS)("%s imports nothing and exports the listed calls, its memory and its version", (build) => {
   const module = embedModule(build);
   expect(WebAssembly.Module.imports(module)).toEqual([]);
   const exports = embedOf(build) as unknown as { readonly [name: string]: unknown };
@@ -51,12 +51,12 @@ test.each(BUILDS)("%s imports nothing, and exports these calls, its memory and i
   expect(new DataView(memory.buffer).getUint32(4, true)).toBe(ABI_VERSION);
 });
 
-test("the document has each call with its arguments", () => {
+test("protocol.md documents each call with its arguments", () => {
   const told = [...page.matchAll(/^\| `(replay_\w+)\((.*?)\)` \|/gm)].map(([, name = "", given = ""]) => [name, given === "" ? 0 : given.split(", ").length]);
   expect(Object.fromEntries(told)).toEqual(CALLS);
 });
 
-test("the document has each code that a refusal has, with its number", () => {
+test("protocol.md documents each error code with its number", () => {
   const told = Object.fromEntries([...page.matchAll(/(?<=\|) (-\d+) \| `([A-Z_]+)` (?=\|)/g)].map(([, code, name]) => [name, Number(code)]));
   const numbers = [...`${read("assembly/memory/error.ts")}${read("assembly/embed/refusal.ts")}`.matchAll(/^export const (\w+): i32 = (-\d+);/gm)];
   const numberOf = Object.fromEntries(numbers.map(([, name, code]) => [name, Number(code)]));

@@ -78,7 +78,7 @@ describe("a call", () => {
     ["delete of what can be no key", (x, h, at) => x.replay_delete(h, 0, at + 904, 1), /^INVALID: keys\[0\] must be .*, got 1\.5$/],
     ["delete from null", (x, h) => x.replay_delete(h, 0, 0, 1), /keys must be 8 bytes/],
     ["use of another handle", (x, h, at) => x.replay_append(h + 1, 0, at, 1, 0, 0), /^CLOSED: handle must .*\(1\), got 2/],
-  ])("%s is refused, and nothing changed", (_, call, says) => {
+  ])("%s is rejected and changes nothing", (_, call, says) => {
     const runs = Array.from({ length: 6 }, () => step.slice());
     const { columns } = embed.columns(-1);
     const offset = (name: string) => columns.find((column) => column.name === name)?.at as number;
@@ -107,7 +107,7 @@ describe("a call", () => {
     expect(embed.u8.slice(at, at + input.length)).toEqual(input);
   });
 
-  test("after free is refused, and so is a second Replay before it", () => {
+  test("is rejected after free, and creating a second Replay is rejected before free", () => {
     const { x, handle } = embed;
     expect(() => embed.create(TEXT)).toThrowError(/^OUT_OF_TURN: this instance already has a Replay \(handle 1\)\. Free it first/);
     embed.handle = handle;
@@ -136,7 +136,7 @@ describe("a call", () => {
     expect(embed.stats(0)[0]).toBe(0);
   });
 
-  test("for columns of a view that was not drawn last is refused", () => {
+  test("is rejected if it reads columns of a view that was not drawn last", () => {
     expect(() => embed.columns(0)).toThrowError(/^OUT_OF_TURN: view must/);
     embed.did(embed.x.replay_sample(embed.handle, 1, 3, 0));
     expect(embed.columns(1).entries).toBe(3);
@@ -153,7 +153,7 @@ describe("a call", () => {
     return undefined;
   }
 
-  test("with numbers near 2^31, 2^32, 2^53 and 2^64 never traps, and changes nothing where it is refused", () => {
+  test("with numbers near 2^31, 2^32, 2^53 and 2^64 never traps, and changes nothing if rejected", () => {
     // No number in EDGES wraps to a handle of at least 3.
     while (embed.handle < 3) {
       embed.x.replay_free(embed.handle);
@@ -235,7 +235,7 @@ describe("a call", () => {
     expect(embed.stats(0)).toHaveLength(13);
   });
 
-  test("for more input than a memory has is refused, and what was there goes on", () => {
+  test("is rejected if it requests more input than memory allows, and the Replay stays usable", () => {
     expect(embed.x.replay_input(2 ** 32 - 1)).toBe(0);
     expect(embed.error).toMatch(/^OUT_OF_MEMORY: there is no room for 4294967295 bytes of input/);
     const [at = 0] = embed.give(step);

@@ -93,14 +93,14 @@ describe("a text", () => {
     // The row has 12 + 12 bytes, its wide value 300, two packed frames 24 + 308, and a shared frame 12 + 304.
     ["leaf a f32 75\nleaf b u8 300 packed b stack 2\nleaf c u8 300 shared c\ntable t size 1\nstored 1303.5", /^INVALID: stored must .*1304.*got 1303\.5$/],
     ["spec a f32", /line 1: the first word must be leaf, .*, got "spec"/],
-  ])("%j is refused", (text, says) => {
+  ])("%j is rejected", (text, says) => {
     const embed = new Embed();
     expect(() => embed.create(text)).toThrowError(says);
     // The same instance can then create another Replay.
     expect(embed.create(TEXT).stats(0)[0]).toBe(0);
   });
 
-  test("whose batches would come to a multiple of 2^64 bytes has them refused", () => {
+  test("may describe batches of a multiple of 2^64 bytes, but drawing one is rejected", () => {
     const embed = new Embed();
     embed.create("leaf a u8 2097140\ntable t size 1\nrule t length 1\nview t items length 8388608");
     // The only leaf is wide, so it is stored at a multiple of 16.
@@ -110,7 +110,7 @@ describe("a text", () => {
     expect(embed.stats(0)[0]).toBe(1);
   });
 
-  test("has at most 4,096 of each, and leaves in any order", () => {
+  test("has at most 4,096 entries of each kind, with leaves in any order", () => {
     const many = (count: number, line: (i: number) => string) => Array.from({ length: count }, (_, i) => line(i)).join("\n");
     const embed = new Embed();
     const leaves = `leaf reward f32\nleaf observation f32\nleaf action f32\ntable t size 1\n`;
@@ -135,7 +135,7 @@ describe("a text", () => {
     expect(new Set(names).size).toBe(4096);
   });
 
-  test("that is no UTF-8, or not in the input, is refused", () => {
+  test("is rejected if it is not UTF-8 or lies outside the input", () => {
     const embed = new Embed();
     const [at = 0] = embed.give(new Uint8Array([0x6c, 0xff, 0xc0]));
     for (const [text, bytes] of [
@@ -149,7 +149,7 @@ describe("a text", () => {
     expect(new Embed().x.replay_create(64, 4)).toBe(0);
   });
 
-  test("of random words makes a Replay or is refused", () => {
+  test("of random words creates a Replay or is rejected", () => {
     const words = [
       ...TEXT.split(/\s+/),
       "leaf",

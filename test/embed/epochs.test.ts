@@ -38,7 +38,7 @@ function next(embed: Embed, n: number, state: Float64Array, view = 0): number[] 
   return [...new Int32Array(embed.u8.slice(column?.at ?? 0, (column?.at ?? 0) + 4 * count).buffer)];
 }
 
-test.each([true, false])("an epoch is that of the public API, shuffled: %s", (shuffle) => {
+test.each([true, false])("an epoch equals that of the public API, shuffled: %s", (shuffle) => {
   const { embed, table, append } = both(43);
   const state = Float64Array.of(Number(shuffle), 7, 0, 0, 0, 0);
   const dataset = table.dataset({ batchSize: 8, epochs: 2, seed: 7, shuffle });
@@ -60,7 +60,7 @@ test.each([true, false])("an epoch is that of the public API, shuffled: %s", (sh
   expect(embed.stats(0)[4]).toBe(table.stats().samples);
 });
 
-test("what cannot be is refused, and changes nothing", () => {
+test("invalid epoch calls are rejected and change nothing", () => {
   const { embed } = both(1);
   const fresh = () => Float64Array.of(1, 0, 0, 0, 0, 0);
   const refuse = (code: string, message: RegExp, ...args: Parameters<typeof next>) => {

@@ -86,7 +86,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     ["", { exact: true }],
     ["random seed 5", { exact: false, seed: 5 }, f32(2)],
     ["random fallback seed 9007199254740991", { exact: false, seed: 9007199254740991, fallback: "others" as const }],
-  ] as [string, object, Leaf<"f32">?][])("draw as those of TypeScript: %s", (words, options, reward) => {
+  ] as [string, object, Leaf<"f32">?][])("draw the same batches as in TypeScript: %s", (words, options, reward) => {
     const { embed, views } = pair(build, `mixture source 0 0.3 source 1 0.5 source 0 1 ${words}`, 90, reward);
     const mix = mixture(
       [views[0], views[1], views[0]].map((from, i) => ({ from, share: [0.3, 0.5, 1][i] as number })),
@@ -122,7 +122,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     }
   });
 
-  test("a refused draw changes nothing; with a fallback the others give the rows", () => {
+  test("a rejected draw changes nothing, and a fallback draws from the other sources", () => {
     const { embed } = pair(build, "mixture source 0 1 source 1 1", 0);
     expect(() => sample(embed, 4, 1)).toThrow(/EMPTY: table "a" is empty/);
     expect(() => sample(pair(build, "mixture source 0 1 source 1 0 fallback", 0).embed, 4, 1)).toThrow(/EMPTY: table "a"/);
@@ -145,7 +145,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     expect([...limited.u8.slice(of?.at, (of?.at as number) + 5)]).toEqual([0, 0, 0, 0, 0]);
   });
 
-  test("of several sources of one table, different items are not enough where others come twice and leave", () => {
+  test("a distinct draw is TOO_FEW if another source of the same table uses up the items", () => {
     const embed = new Embed(build).create(
       "leaf observation f32\nleaf action f32\nleaf reward f32\ntable a size 20 sampler fifo timesSampled 2 minSize 6\nrule a nStep 1\nview a transitions gamma 1 distinct\nview a transitions gamma 1\nmixture source 0 3 source 1 5",
     );
@@ -157,7 +157,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     expect(bytesOfEmbed(embed).equals(before)).toBe(true);
   });
 
-  test("a state is set as it was read, and shares are changed so", () => {
+  test("a mixture's state can be read and set, and setting it changes the shares", () => {
     const { embed } = pair(build, "mixture source 0 1 source 1 1 random seed 3", 40);
     const state = stateOf(embed, 2);
     const seen = sourceOf(sample(embed, 20, 1));
@@ -188,7 +188,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     ["mixture source 0 -1", /share of a source must be/],
     ["mixture of", /source, random, fallback or seed/],
     ["view b transitions gamma 1\nmixture source 0 1 source 3 1", /same columns and the same weights, but view 3 differs/],
-  ])("%s is refused", (line, says) => {
+  ])("%s is rejected", (line, says) => {
     expect(() => pair(build, line, 9)).toThrow(says);
   });
 });

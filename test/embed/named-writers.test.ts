@@ -45,7 +45,7 @@ function played(): Embed {
   return embed;
 }
 
-test("names are the same bytes on both sides, and outlive either", () => {
+test("both sides write names as the same bytes and keep them across snapshots", () => {
   const there = new Embed().create(`${TEXT}\n${WRITERS}`).snapshot();
   expect(Buffer.from(there).equals(Buffer.from(bytesOf(twin())))).toBe(true);
   const here = Replay.restore(played().snapshot(), { logger: null });
@@ -56,8 +56,8 @@ test("names are the same bytes on both sides, and outlive either", () => {
   expect([first.episodeSteps, here.writers.length]).toEqual([5, 3]);
 });
 
-describe("a text behind a snapshot", () => {
-  test("asks for its writers by their names, which keep their numbers and their episodes", () => {
+describe("a text after a snapshot", () => {
+  test("selects writers by name, which keep their numbers and episodes", () => {
     let bytes = played().snapshot();
     for (let run = 1; run <= 5; run++) {
       const embed = new Embed().load(
@@ -74,7 +74,7 @@ describe("a text behind a snapshot", () => {
     }
   });
 
-  test("may have others beside them, which come behind", () => {
+  test("may add writers, which are numbered after those of the snapshot", () => {
     const embed = new Embed().load(played().snapshot(), `${WRITERS}\nwriter name fourth\nrule windows length 1`);
     // The second `writer` line has no name, so it defines a new writer (number 3). The writer named fourth is number 4.
     append(embed, 3, 2);
@@ -95,19 +95,19 @@ describe("a text behind a snapshot", () => {
     ],
     ["no rule", "writer name third across", /^SPEC_MISMATCH: the number of rules of the writer "third" must .*1.*got 0$/],
     ["another rule", "writer name third across\nrule windows length 3 stride 2", /^SPEC_MISMATCH: the rules of the writer "third" must .*rule 0 /],
-  ])("with other words is refused: %s", (_, lines, why) => {
+  ])("is rejected if it changes the options of a named writer: %s", (_, lines, why) => {
     const bytes = played().snapshot();
     const embed = new Embed();
     expect(() => embed.load(bytes, lines)).toThrowError(why);
     expect(sizes(embed.load(bytes))).toEqual(sizes(played()));
   });
 
-  test("asks for a writer once", () => {
+  test("may name each writer only once", () => {
     const third = "writer name third across\nrule windows length 3 stride 2 priority 2\n";
     expect(() => new Embed().load(played().snapshot(), third + third)).toThrowError('INVALID: line 3: the name of a writer must be unique, got "third"');
   });
 
-  test("with `writers close` ends their episodes as close() does, and they can be used on", () => {
+  test("with `writers close` ends their episodes as close() does, and the writers stay usable", () => {
     const bytes = played().snapshot();
     const closed = Replay.restore(bytes, { logger: null, writers: "close" });
     const embed = new Embed().load(bytes, "writers close");
@@ -135,11 +135,11 @@ test.each<[string, RegExp]>([
   ["writers", /^INVALID: line 6: the word after writers is required/],
   ["writers open", /^INVALID: line 6: the word must be keep or close, got "open"/],
   ["writers close now", /^INVALID: line 6: the line must end here, got "now"/],
-])("is refused: %s", (lines, why) => {
+])("an invalid `writer name` or `writers` line is rejected: %s", (lines, why) => {
   expect(() => new Embed().create(`${TEXT}\n${lines}`)).toThrowError(why);
 });
 
-test("what only TypeScript has for a name is refused", () => {
+test("a writer name with a lone surrogate is rejected, and special characters are kept", () => {
   const replay = new Replay({ spec, tables });
   replay.writer({ name: "\ud800" });
   expect(() => new Embed().load(bytesOf(replay))).toThrowError(/^UNSUPPORTED: the snapshot has rules .*UTF-8/);

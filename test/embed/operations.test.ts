@@ -18,15 +18,15 @@ describe.each<[Recording, string, number, quick: number, string]>([
   const kept = whole ? readFileSync(join(import.meta.dirname, file), "utf8").trim() : quickDigest;
   const recorded = record(name, whole ? all : quick);
 
-  test("TypeScript gives the kept digest", () => {
+  test("TypeScript produces the recorded digest", () => {
     expect(`digest ${recorded.digest}`).toBe(kept);
   });
 
-  test.each<Build>(["embed", "embed.scalar"])("%s.wasm gives the kept digest, out of the file alone", (build) => {
+  test.each<Build>(["embed", "embed.scalar"])("%s.wasm produces the recorded digest from the file only", (build) => {
     expect(`digest ${play(embedModule(build), recorded.file)}`).toBe(kept);
   });
 
-  test.runIf(whole)("it is of so many operations, most of which give something", () => {
+  test.runIf(whole)("the recording has the expected number of operations, with enough batches and rejections", () => {
     expect(recorded.operations).toBe(all);
     expect(recorded.refused).toBeGreaterThan(all / 10);
     expect(recorded.refused).toBeLessThan(all / 4);
@@ -34,7 +34,7 @@ describe.each<[Recording, string, number, quick: number, string]>([
   });
 });
 
-test("it is a CRC-32 as zlib has it", () => {
+test("crc32 equals the CRC-32 of zlib", () => {
   const text = new TextEncoder().encode("123456789");
   expect(crc32(text)).toBe(0xcbf43926);
   expect(crc32(text.subarray(4), crc32(text.subarray(0, 4)))).toBe(0xcbf43926);

@@ -28,7 +28,7 @@ const all = { made: 0, refused: 0, batches: 0 };
 const firsts = Array.from({ length: 10 }, (_, i) => 1000 * i);
 
 test.each<[Build, number]>([...firsts.map((seed): [Build, number] => ["embed", seed]), ["embed.scalar", 10_000]])(
-  "%s gives the bytes, the counts and the refusals of the public API: random specs from seed %i on",
+  "%s returns the bytes, counts and errors of the public API: random specs from seed %i",
   (build, first) => {
     let made = 0;
     for (let seed = first; made < SPECS; seed++) {
@@ -51,7 +51,7 @@ test.each<[Build, number]>([...firsts.map((seed): [Build, number] => ["embed", s
   },
 );
 
-test("most specs had batches, and some calls were refused", () => {
+test("most specs produce batches, and some calls are rejected", () => {
   expect(all.batches).toBeGreaterThan(2 * all.made);
   expect(all.refused).toBeGreaterThan(0);
 });

@@ -12,15 +12,15 @@ function refusalOf(embed: Embed, text: string): string {
   return embed.error;
 }
 
-describe("a name in a refusal", () => {
+describe("a name in an error", () => {
   const embed = new Embed();
 
-  test("with a zero in it is shown with the rest behind it", () => {
+  test("that contains a zero byte is shown completely", () => {
     expect(refusalOf(embed, 'leaf "a\0b" f32 0')).toMatch(/got "0"$/);
     expect(refusalOf(embed, 'leaf a f32\nrole reward "b\0\0c"')).toMatch(/^NOT_FOUND: the role reward must .*got "b\\0\\0c"$/);
   });
 
-  test("that is long is cut between two characters, and the rest follows", () => {
+  test("that is too long is cut between two characters, and the error continues after it", () => {
     for (let bytes = 100; bytes < 160; bytes++) {
       for (const letter of ["x", "é", "€", "\u{1f600}"]) {
         const name = "y".repeat(bytes % 7) + letter.repeat(bytes);
@@ -33,7 +33,7 @@ describe("a name in a refusal", () => {
     }
   });
 
-  test("is cut between two characters where there are too many", () => {
+  test("is cut between two characters if the error lists too many names", () => {
     for (let bytes = 1; bytes < 60; bytes++) {
       const names = Array.from({ length: 90 }, (_, i) => `table ${"x".repeat(bytes % 4)}${"é€\u{1f600}".repeat(1 + (bytes >> 3))}${i} size 1`);
       const says = refusalOf(embed, `leaf a f32\n${names.join("\n")}\nview t items`);
@@ -43,7 +43,7 @@ describe("a name in a refusal", () => {
   });
 });
 
-test("numbers in a refusal are those that were given", () => {
+test("numbers in an error are printed as JavaScript prints them", () => {
   const random = new TestRandom(11);
   const embed = new Embed().create(TEXT);
   const [at = 0] = embed.give(new Uint8Array(16));

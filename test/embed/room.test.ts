@@ -12,7 +12,7 @@ rule memory length 2`;
 describe("input", () => {
   const steps = (embed: Embed, n: number) => new Uint8Array(n * embed.columns(-1).stepBytes).fill(7);
 
-  test("that is refused leaves what was there, before a Replay and with one", () => {
+  test("that is rejected leaves the previous input unchanged, with or without a Replay", () => {
     const embed = new Embed();
     const bytes = new TextEncoder().encode(SMALL);
     const [text = 0] = embed.give(bytes);
@@ -26,7 +26,7 @@ describe("input", () => {
     expect(embed.x.replay_append(embed.handle, 0, at, 30, 0, 0)).toBe(0);
   });
 
-  test("that grows takes what it needs where there is no room for more", () => {
+  test("that grows takes only as much as it needs if there is no room for more", () => {
     const embed = new Embed().create(`${SMALL}\nbytes 40000000`);
     expect(embed.x.replay_input(14_000_000)).toBeGreaterThan(0);
     const at = embed.x.replay_input(20_000_000);
@@ -45,7 +45,7 @@ describe("an instance whose Replay was freed", () => {
     return embed;
   }
 
-  test("gives what a new one gives", () => {
+  test("creates the same snapshot as a new instance", () => {
     const [first, again] = [new Embed(), used("leaf a u8 2000\ntable t size 4000\nrule t length 1")].map((embed) => {
       embed.create(SMALL);
       const [at = 0] = embed.give(new Uint8Array(20 * embed.columns(-1).stepBytes));
@@ -55,7 +55,7 @@ describe("an instance whose Replay was freed", () => {
     expect(Buffer.compare(first, again)).toBe(0);
   });
 
-  test("has zeros made of what was taken since, and of nothing else", () => {
+  test("clears only the memory that the freed Replay had used", () => {
     const embed = used("leaf a u8 2000\ntable t size 4000\nrule t length 1").create(SMALL);
     const last = embed.u8.length - 1;
     expect(last).toBeGreaterThan(8_000_000);
@@ -68,7 +68,7 @@ describe("an instance whose Replay was freed", () => {
 });
 
 describe("a batch", () => {
-  test("that is refused leaves the one before", () => {
+  test("that is rejected leaves the previous batch unchanged", () => {
     const embed = new Embed().create(`${SMALL}\nview memory items length 2\nbytes 20000000`);
     const [at = 0] = embed.give(new Uint8Array(8 * embed.columns(-1).stepBytes).fill(3));
     embed.did(embed.x.replay_append(embed.handle, 0, at, 8, 0, 0));
@@ -80,7 +80,7 @@ describe("a batch", () => {
     expect(embed.u8.subarray(from, from + 5 * 18).every((byte) => byte === 3)).toBe(true);
   });
 
-  test("of long transitions shows two steps of each, and needs room for no more", () => {
+  test("of long transitions reads two steps per item, and needs room only for those", () => {
     const embed = new Embed().create(`
 leaf observation u8 4096
 leaf action i32
@@ -120,7 +120,7 @@ describe("steps of packed frames", () => {
   };
   const made = (lines: string) => new Embed().create(`leaf screen u8 30 40 packed screens\ntable memory size 5000\nrule memory length 1\n${lines}`);
 
-  test("are refused where there is no room, and nothing changes", () => {
+  test("are rejected if memory is full, and change nothing", () => {
     const embed = made("bytes 1000000");
     let [size, whole] = [0, embed.snapshot()];
     expect(() => {
@@ -135,7 +135,7 @@ describe("steps of packed frames", () => {
     expect(embed.stats(0)[0]).toBe(size);
   });
 
-  test("leave as many as `stored` says, which depends on what is in them", () => {
+  test("are evicted beyond the limit `stored`, which counts their compressed bytes", () => {
     const sizes = [true, false].map((noise) => {
       const embed = made("stored 200000 evict memory");
       for (let t = 0; t < 2000; t++) append(embed, step(embed, noise, t));
@@ -146,7 +146,7 @@ describe("steps of packed frames", () => {
     expect(sizes[1]).toBeGreaterThan(6 * (sizes[0] as number));
   });
 
-  test("are refused beyond `stored` where nothing may leave", () => {
+  test("are rejected beyond `stored` if no table may evict", () => {
     const embed = made("stored 200000");
     let size = 0;
     expect(() => {

@@ -27,7 +27,7 @@ function sequencesOf(random: TestRandom, world: World): World {
   return { ...world, writers };
 }
 
-test("embed.wasm makes the sequences of the public API, and goes on with its snapshots", () => {
+test("embed.wasm creates the same sequences as the public API, and continues from snapshots", () => {
   let [made, batches] = [0, 0];
   for (let seed = 1; made < SPECS; seed++) {
     const random = new TestRandom(seed);

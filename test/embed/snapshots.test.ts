@@ -75,14 +75,14 @@ function refusal(bytes: Uint8Array, embed = new Embed(), lines = LIMIT): string 
   }
 }
 
-test("a snapshot is opened as it is, with lines of the host's behind its own", () => {
+test("a snapshot loads unchanged, with the host's lines after its own", () => {
   const embed = new Embed().load(WHOLE, `${LIMIT}\nview memory items length 2 weights none`);
   expect(embed.stats(0).slice(0, 2)).toEqual([12, 24]);
   expect(embed.did(embed.x.replay_sample(embed.handle, 0, 5, 0.5))).toBe(5);
   expect(Replay.restore(new Embed().load(WHOLE).snapshot()).table("memory").size).toBe(12);
 });
 
-test("what is cut anywhere, or altered in any byte, is refused", () => {
+test("a snapshot that is cut anywhere, or altered in any byte, is rejected", () => {
   const random = new TestRandom(3);
   const embed = new Embed();
   for (let i = 0; i < scaled(2000); i++) {
@@ -96,7 +96,7 @@ test("what is cut anywhere, or altered in any byte, is refused", () => {
   expect(refusal(WHOLE, embed)).toBeUndefined();
 });
 
-test("what is altered and has the right checksums is a Replay, or refused", () => {
+test("an altered snapshot with correct checksums is either rejected or usable", () => {
   const random = new TestRandom(4);
   let refused = 0;
   const count = scaled(6000, 80);
@@ -148,7 +148,7 @@ describe("entries of packed frames", () => {
       });
   };
 
-  test("are keys, patches on them and frames as they are, and go both ways to the byte", () => {
+  test("are keys, patches or raw frames, and round-trip byte for byte", () => {
     const entries = entriesIn(WHOLE);
     expect(entries.some(({ base, size }) => base === 0 && size < 300)).toBe(true);
     expect(entries.some(({ depth, base }) => depth > 1 && base > 0)).toBe(true);
@@ -158,7 +158,7 @@ describe("entries of packed frames", () => {
     expect(Buffer.compare(Buffer.concat([...restored.snapshot()]), WHOLE)).toBe(0);
   });
 
-  test("that are altered and have the right checksums are frames, or refused; TypeScript says the same", () => {
+  test("that are altered but have correct checksums are accepted or rejected as in TypeScript", () => {
     const random = new TestRandom(8);
     let refused = 0;
     const count = scaled(1000, 40);
@@ -209,7 +209,7 @@ describe("entries of packed frames", () => {
     return new Uint8Array(Buffer.concat([WHOLE.subarray(0, 8), ...parts]));
   }
 
-  test("must stand in their own sections, once, and not among freed rows", () => {
+  test("must be in their own sections, only once, and not in freed rows", () => {
     expect(sectionsIn(WHOLE).filter(({ kind }) => kind === kinds.ENTRIES)).toHaveLength(1);
     expect(refusal(withSections([], []))).toBeUndefined();
     const numbers = entriesIn(WHOLE).map(({ number }) => number);
@@ -234,7 +234,7 @@ describe("entries of packed frames", () => {
   });
 });
 
-test("another version is refused, and so is what only TypeScript shows", () => {
+test("snapshots of other versions, and snapshots with columns, are rejected", () => {
   const other = WHOLE.slice();
   other[7] = "2".charCodeAt(0);
   expect(refusal(other)).toMatch(/^UNSUPPORTED: .*REPRISE1/);
@@ -255,7 +255,7 @@ describe("a snapshot without an open writer", () => {
   writer.close();
   const bytes = new Uint8Array(Buffer.concat([...replay.snapshot()]));
 
-  test("is opened with the writer that a text without one has", () => {
+  test("is loaded with one default writer, which has no rules", () => {
     const embed = new Embed().load(bytes, "view t items");
     expect(embed.stats(0).slice(0, 2)).toEqual([4, 8]);
     const [at = 0] = embed.give(new Uint8Array(embed.columns(-1).stepBytes));
@@ -267,7 +267,7 @@ describe("a snapshot without an open writer", () => {
     expect([again.writers.length, again.table("t").size]).toEqual([1, 5]);
   });
 
-  test("takes the host's, and so does one that has some", () => {
+  test("accepts writers from the host's lines, as does a snapshot with writers", () => {
     const embed = new Embed().load(bytes, "writer lanes 2\nrule t length 1\nwriter\nrule t length 2");
     const steps = new Uint8Array(4 * embed.columns(-1).stepBytes);
     const [at = 0] = embed.give(steps);
@@ -284,7 +284,7 @@ describe("a snapshot without an open writer", () => {
   });
 });
 
-test("a snapshot with another layout of steps, or items with columns, is refused as what only others read", () => {
+test("a snapshot with another layout of steps, or items with columns, is UNSUPPORTED", () => {
   const [head] = sectionsIn(WHOLE) as [Section];
   for (const [key, value] of [
     ["rowBytes", 48],
@@ -308,14 +308,14 @@ test("a snapshot with another layout of steps, or items with columns, is refused
   expect(refusal(shown)).toMatch(/^UNSUPPORTED: the snapshot has items with columns/);
 });
 
-test("a snapshot that a Replay is too small for is refused, and the instance goes on", () => {
+test("a snapshot that exceeds `bytes` is rejected, and the instance stays usable", () => {
   const embed = new Embed();
   expect(() => embed.load(WHOLE, "bytes 60000")).toThrowError(/^OUT_OF_MEMORY: /);
   expect(() => embed.load(WHOLE, "view nothing items")).toThrowError(/^NOT_FOUND: line 1: the table must .*got "nothing"\. Tables: "memory", "queue"$/);
   expect(embed.load(WHOLE).stats(1)[0]).toBe(3);
 });
 
-test("a refusal counts the host's lines, and names the snapshot where it is its own", () => {
+test("an error counts the host's lines, and names the snapshot if the snapshot caused it", () => {
   expect(refusal(WHOLE, new Embed(), `# more\n\n${LIMIT}\nview memory items\nview nothing items`)).toMatch(/^NOT_FOUND: line 5: the table must be described/);
   expect(refusal(WHOLE, new Embed(), `${LIMIT}\nview memory\nview memory items`)).toMatch(/^INVALID: line 2: the kind of the view \(items or transitions\)/);
   const numbered = new Replay({ spec: f32(2), tables: { 12: { maxSize: 1 } } });
@@ -324,7 +324,7 @@ test("a refusal counts the host's lines, and names the snapshot where it is its 
   expect(refusal(new Uint8Array(Buffer.concat([...half.snapshot()])))).toMatch(/^UNSUPPORTED: the snapshot has a name .*UTF-8/);
 });
 
-test("chunks that are read after a change, or before the first, are refused", () => {
+test("reading chunks after a change, or before the first chunk, is rejected", () => {
   const embed = new Embed().load(WHOLE, "view memory items");
   expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: first must be 1 to begin a snapshot/);
   expect(new TextDecoder().decode(embed.chunk(true))).toBe("REPRISE1");
@@ -338,7 +338,7 @@ test("chunks that are read after a change, or before the first, are refused", ()
   expect(embed.chunk(false)).toHaveLength(0);
 });
 
-test("both sides have the same numbers for sections", () => {
+test("both sides use the same numbers for sections", () => {
   const read = (file: string) => readFileSync(join(root, "assembly", file), "utf8");
   const found = Object.fromEntries(
     [...read("persistence/section.ts").matchAll(/^export const ([A-Z]+): u32 = (\d+);/gm)].map(([, name, value]) => [name, Number(value)]),
@@ -347,7 +347,7 @@ test("both sides have the same numbers for sections", () => {
   expect(found).toEqual({ HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS, ENTRIES, DRAWN });
 });
 
-describe("what neither a writer's options nor its streams have", () => {
+describe("a writer's pending data", () => {
   const spec = { action: i32(), observation: f32(), reward: f32() };
   const make = () => new Replay({ spec, tables: { memory: { maxSize: 90, sampler: prioritized(1) }, windows: { maxSize: 90 } }, seed: 3, logger: null });
   const options = {
@@ -370,7 +370,7 @@ describe("what neither a writer's options nor its streams have", () => {
     return JSON.stringify([[...a.info.priorities].sort(), [...b.steps.first.data.subarray(0, b.count)].sort()]);
   };
 
-  test("goes through embed.wasm, which goes on with it", () => {
+  test("round-trips through embed.wasm, and both sides continue with it", () => {
     const replay = make();
     const writer = replay.writer(options);
     for (let e = 0; e < 4; e++) {
@@ -398,7 +398,7 @@ describe("what neither a writer's options nor its streams have", () => {
     expect(JSON.parse(rewardsAfter(replay, 20))[0]).toEqual(expect.arrayContaining([32, 33]));
   });
 
-  test("is refused where it contradicts the options, and is no trap", () => {
+  test("is CORRUPT if it contradicts the writer's options, and never traps", () => {
     const replay = make();
     const writer = replay.writer(options);
     writer.appendColumns(columns(0, 3), { priorities: { memory: [2, 3, 4] } });

@@ -21,7 +21,7 @@ function vectorsOf(random: TestRandom, world: World): World | undefined {
   return { ...world, spec: { ...(spec as object), [name]: { ...leaf, shape: random.pick([[2], [3, 2], [1, 2], [300]]) } } };
 }
 
-test("embed.wasm sums rewards of several numbers as the public API does, and goes on with its snapshots", () => {
+test("embed.wasm sums vector rewards as the public API does, and continues from snapshots", () => {
   let [made, batches] = [0, 0];
   for (let seed = 1; made < SPECS; seed++) {
     const random = new TestRandom(seed);

@@ -114,11 +114,11 @@ function play(seed: number): void {
   }
 }
 
-test("items by key, and written values, are those of TypeScript", () => {
+test("reading items by key and writing values match TypeScript", () => {
   for (let seed = 0; seed < scaled(150, 12); seed++) play(seed);
 });
 
-test("what cannot be shown or written is refused, and changes nothing", () => {
+test("unsupported reads and writes are rejected and change nothing", () => {
   const replay = world(new TestRandom(4));
   const embed = embedded(replay);
   const keys = replay.tables.t.sample(2).info.keys;

@@ -62,7 +62,7 @@ function world(random: TestRandom): Replay<typeof SPEC, "a" | "é"> {
 
 const same = (embed: Embed, bytes: Uint8Array) => expect(Buffer.from(embed.snapshot()).equals(Buffer.from(bytes))).toBe(true);
 
-test("discards an episode as TypeScript does", () => {
+test("replay_discard discards an episode as TypeScript does", () => {
   const random = new TestRandom(1);
   for (let run = 0; run < scaled(30); run++) {
     // Both sides start from a snapshot, which reassigns rows.
@@ -87,7 +87,7 @@ test("discards an episode as TypeScript does", () => {
   }
 });
 
-test("truncates what is open as a snapshot whose writers close, and goes on", () => {
+test("replay_truncate truncates open episodes as `writers close` does, and the writers stay usable", () => {
   const random = new TestRandom(2);
   for (let run = 0; run < scaled(30); run++) {
     const bytes = new Uint8Array(bytesOf(world(random)));
@@ -107,7 +107,7 @@ test("truncates what is open as a snapshot whose writers close, and goes on", ()
   }
 });
 
-test("describes its writers", () => {
+test("replay_writer describes each writer", () => {
   const random = new TestRandom(3);
   const embed = new Embed().load(new Uint8Array(bytesOf(world(random))));
   const told = (writer: number) => {

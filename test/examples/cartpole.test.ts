@@ -56,7 +56,7 @@ beforeAll(() => {
 });
 
 describe.each(cases)("CartPole-v1, $name", ({ initial_state, actions, length, states, terminated, truncated }) => {
-  it("does each step as Gymnasium does", () => {
+  it("computes each step as Gymnasium does", () => {
     for (const [t, state] of Object.entries(states)) {
       const before = t === "1" ? initial_state : states[Number(t) - 1];
       if (before === undefined) continue;
@@ -71,7 +71,7 @@ describe.each(cases)("CartPole-v1, $name", ({ initial_state, actions, length, st
     }
   });
 
-  it("ends where Gymnasium ends, and in the same way", () => {
+  it("ends at the same step as Gymnasium, with the same flags", () => {
     const world = new CartPole(undefined);
     world.state = initial_state;
     const outcomes = actions.map((action) => world.step(action));
@@ -81,12 +81,12 @@ describe.each(cases)("CartPole-v1, $name", ({ initial_state, actions, length, st
 });
 
 describe("npm start", () => {
-  it("is a program to be read: 250 lines at most", () => {
+  it("has at most 250 lines", () => {
     const lines = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8").split("\n").length - 1);
     expect(lines.reduce((sum, n) => sum + n)).toBeLessThanOrEqual(250);
   });
 
-  it("gives one JSON object", () => {
+  it("prints one JSON object with --json", () => {
     const { status, stdout, stderr } = start("--json", ...RUN, "--env-steps", `${STEPS}`);
     expect([status, stderr]).toEqual([1, ""]);
     const result = JSON.parse(stdout);
@@ -101,7 +101,7 @@ describe("npm start", () => {
     expect(learned()).toEqual(apart);
   });
 
-  it("says where it stands, and exits with 1 where the steps run out", () => {
+  it("reports its progress, and exits with 1 after the last step", () => {
     const { status, stdout } = start("--env-steps", "16");
     expect(status).toBe(1);
     expect(stdout).toMatch(/Not solved: seed 1, step 16.* return .* greedy –.* memory \d+ of 20000 transitions.* priorities .* replay \d+ samples\/s/);
@@ -116,7 +116,7 @@ describe("npm start", () => {
       ],
       1,
     ),
-  )("refuses %j", (args, message) => {
+  )("rejects %j", (args, message) => {
     const { status, stderr } = start(...args);
     expect(status).toBe(1);
     expect(stderr).toMatch(message);
@@ -133,7 +133,7 @@ describe("npm start -- --dir", () => {
   const runs = mkdtempSync(join(tmpdir(), "reprise-"));
   afterAll(() => rmSync(runs, { recursive: true, force: true }));
 
-  it.runIf(whole)("goes on where it was killed, interrupted or out of steps, and learns what it would have learned", { timeout: 120_000 }, async () => {
+  it.runIf(whole)("continues after a kill, Ctrl-C or the last step, and learns the same as without interruption", { timeout: 120_000 }, async () => {
     const dir = join(runs, "a");
     const args = [...RUN, "--dir", dir];
     expect(start(...args, "--env-steps", "321").stdout).toMatch(/^CartPole-v1 Not solved: seed 3, step 321/m);
@@ -154,7 +154,7 @@ describe("npm start -- --dir", () => {
     expect(again.stdout).toMatch(/^Continued at step 2000 from .*a\nCartPole-v1 Solved: seed 3, step 2000/);
   });
 
-  it.runIf(whole)("says what is wrong with the directory", () => {
+  it.runIf(whole)("reports a directory of another run, and a path that is a file", () => {
     const dir = join(runs, "b");
     start("--env-steps", "1", "--dir", dir);
     const other = start("--seed", "2", "--dir", dir);

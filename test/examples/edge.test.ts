@@ -40,7 +40,7 @@ function faults(seen: readonly string[], all: readonly string[]): { missing: num
 
 const NONE = { missing: 0, doubled: 0 };
 
-test("a kill at any moment of a drain loses and doubles no transition", async () => {
+test("a kill at any moment of a drain neither loses nor duplicates transitions", async () => {
   const traced = new Traced();
   const replay = await openGame(traced.directory);
   await play(replay);

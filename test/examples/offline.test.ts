@@ -15,14 +15,14 @@ const result = (...args: string[]) => {
 };
 
 describe("examples/offline", () => {
-  it("is a program to be read: 150 lines at most, by the package's own names", () => {
+  it("has at most 150 lines, and imports only public names of the package", () => {
     const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
     expect(files.reduce((sum, text) => sum + text.split("\n").length - 1, 0)).toBeLessThanOrEqual(150);
     const imported = files.flatMap((text) => [...text.matchAll(/from "([^"]+)"/g)].map((match) => match[1] as string));
     expect([...new Set(imported)].sort()).toEqual(["../random.js", "./policy.js", "commander", "node:url", "reprise", "reprise/agents", "reprise/rlds"]);
   });
 
-  it.runIf(whole)("learns the policy of the data down to its noise, on episodes that it never saw", () => {
+  it.runIf(whole)("learns the recorded policy down to its noise, measured on unseen episodes", () => {
     const { before, after, floor, validation } = result("--seed", "5");
     expect(validation).toBe(2000);
     expect(before).toBeGreaterThan(0.5);
@@ -33,7 +33,7 @@ describe("examples/offline", () => {
     expect(after).toBeGreaterThan(0.8 * floor);
   });
 
-  it.runIf(whole)("learns nothing without updates, a part with some, and the same each time", () => {
+  it.runIf(whole)("learns only from updates, with the same result for the same seed", () => {
     const none = result("--updates", "0");
     expect(none.after).toBe(none.before);
     const some = result("--updates", "100");
@@ -42,7 +42,7 @@ describe("examples/offline", () => {
     expect(result("--updates", "100", "--seed", "2").after).not.toBe(some.after);
   });
 
-  it.runIf(whole)("says how it comes along", () => {
+  it.runIf(whole)("reports its progress", () => {
     const { status, stdout } = start("--updates", "501");
     expect(status).toBe(0);
     expect(stdout).toMatch(
@@ -50,7 +50,7 @@ describe("examples/offline", () => {
     );
   });
 
-  it("refuses what is no number, and what is no dataset", () => {
+  it("rejects a seed that is not a number, and a path without a dataset", () => {
     expect(start("--seed", "x").stderr).toMatch(/--seed and --updates take whole numbers/);
     expect(start("nowhere").stderr).toMatch(/NOT_FOUND|there is no such file or folder/);
   });

@@ -56,14 +56,14 @@ function killed(dir: string): string {
   return copy;
 }
 
-test("without a directory nothing is kept", async () => {
+test("a run without a directory keeps nothing", async () => {
   const { run, goesOn, live } = await program();
   live(50);
   await run.keep();
   expect([goesOn, run.interrupted]).toEqual([false, false]);
 });
 
-test("kept in the middle of an episode, it goes on as one that was not interrupted", async () => {
+test("a run that was kept in the middle of an episode continues like an uninterrupted run", async () => {
   const alone = await program();
   const dir = join(folder, "kept");
   for (const steps of [0, 2, 333, 1000]) {
@@ -76,7 +76,7 @@ test("kept in the middle of an episode, it goes on as one that was not interrupt
   }
 });
 
-test("killed later, it goes on from what was kept as one that was not interrupted", async () => {
+test("a run that is killed continues from its last keep like an uninterrupted run", async () => {
   const { run, live } = await program(join(folder, "later"));
   live(400);
   await run.keep();
@@ -88,7 +88,7 @@ test("killed later, it goes on from what was kept as one that was not interrupte
   expect(after.live(200)).toEqual(alone.live(200));
 });
 
-test("a tick keeps it now and then", async () => {
+test("tick keeps the run from time to time", async () => {
   const dir = join(folder, "ticks");
   const { run, step } = await program(dir);
   for (let i = 0; i < 1001; i++) {

@@ -32,14 +32,14 @@ describe.each(kinds)("$name", (kind) => {
   describe.skipIf(kind.missing)("its tables", () => {
     const on = begun(kind, { spec, tables });
 
-    it("insert, then an item a table; fields that a step leaves out are no part of it", async () => {
+    it("insert creates one item per table, without the fields that the step omits", async () => {
       await on.client.insert({ obs: [1, 2], act: 3 }, { t: 1, u: 2 });
       await on.client.insert({ act: 4 }, { t: 1 });
       expect(await taken(on.client, "t")).toEqual([[[3], [[1, 2]]], [[4]]]);
       expect(await taken(on.client, "u")).toEqual([[[3], [[1, 2]]]]);
     });
 
-    it("serverInfo tells of all tables", async () => {
+    it("serverInfo describes all tables", async () => {
       await on.client.insert({ act: 1 }, { heap: 5 });
       const info = await on.client.serverInfo();
       expect(Object.keys(info).sort()).toEqual(["heap", "t", "u"]);
@@ -47,7 +47,7 @@ describe.each(kinds)("$name", (kind) => {
       expect(info.t).toMatchObject({ maxTimesSampled: 1, sampler: { kind: "fifo" }, remover: { kind: "fifo" } });
     });
 
-    it("mutatePriorities and reset", async () => {
+    it("mutatePriorities updates and deletes items, and reset empties the table", async () => {
       for (const act of [1, 2, 3]) await on.client.insert({ act }, { heap: act });
       const top = async () => {
         for await (const { info, data } of on.client.sample("heap", 1, { emitTimesteps: false })) return { key: info.key, act: data[0]?.data[0] };
@@ -73,7 +73,7 @@ describe.each(kinds)("$name", (kind) => {
     /** Returns the items of a table, identified by their rewards. */
     const rewards = async (table: string) => (await taken(on.client, table)).map((columns) => (columns as number[][])[4]?.join(" "));
 
-    it("windows of fixed length, with a stride, into several tables; none spans two episodes", async () => {
+    it("write windows of fixed length and stride to several tables, and none spans two episodes", async () => {
       const observer = new ReverbAddTrajectoryObserver(on.client, { tableName: ["t", "u"], sequenceLength: 3, strideLength: 2, priority: 0.5 });
       for (const one of [...episode(4), ...episode(2, 10)]) await observer(one);
       expect(observer.cachedSteps).toBe(0);
@@ -86,7 +86,7 @@ describe.each(kinds)("$name", (kind) => {
       observer.close();
     });
 
-    it("the ends of episodes padded, and tiled; reset without writing drops what is cached", async () => {
+    it("pad and tile the ends of episodes, and reset(false) drops cached steps", async () => {
       const observer = new ReverbAddTrajectoryObserver(on.client, { tableName: "signed", sequenceLength: 3, padEndOfEpisodes: true, tileEndOfEpisodes: true });
       for (const one of episode(2, 5)) await observer(one);
       await observer(step(20));
@@ -96,7 +96,7 @@ describe.each(kinds)("$name", (kind) => {
       observer.close();
     });
 
-    it("whole episodes, long ones too; a longer one is an error, or passed over", async () => {
+    it("write whole episodes, and skip longer ones with bypassPartialEpisodes", async () => {
       const warnings: string[] = [];
       const observer = new ReverbAddEpisodeObserver(on.client, {
         tableName: "signed",
@@ -115,7 +115,7 @@ describe.each(kinds)("$name", (kind) => {
       observer.close();
     });
 
-    it("does not wait where the caller does not: steps are taken in order, and flush waits for all", async () => {
+    it("keep the order of steps that are not awaited, and flush waits for all of them", async () => {
       const observer = new ReverbAddTrajectoryObserver(on.client, { tableName: "signed", sequenceLength: 2 });
       for (let n = 0; n < 500; n++) observer(step(n));
       await observer.flush();
@@ -123,7 +123,7 @@ describe.each(kinds)("$name", (kind) => {
       observer.close();
     });
 
-    it("items that were made stay when the observer is closed, and it goes on when it is opened", async () => {
+    it("keep created items after close, and continue after open", async () => {
       const observer = new ReverbAddTrajectoryObserver(on.client, { tableName: "signed", sequenceLength: 2 });
       for (let n = 0; n < 5; n++) await observer(step(n));
       observer.close();
@@ -136,7 +136,7 @@ describe.each(kinds)("$name", (kind) => {
       expect((await rewards("signed")).sort()).toEqual(["0 1", "1 2", "10 11", "2 3", "3 4"]);
     });
 
-    it("waits where too many items are on their way, goes on when somebody samples, and stops waiting when it is closed", async () => {
+    it("wait while too many items are in flight, continue when items are sampled, and reject on close", async () => {
       const observer = new ReverbAddTrajectoryObserver(on.client, { tableName: "queue", sequenceLength: 1 });
       const count = 1500;
       let given = 0;
@@ -163,7 +163,7 @@ describe.each(kinds)("$name", (kind) => {
       await on.client.reset("queue");
     });
 
-    it("the signature of the tables is nested as the spec", async () => {
+    it("return the signature of their tables nested like the spec", async () => {
       for (const tableName of ["t", "signed"]) {
         const observer = new ReverbAddTrajectoryObserver(on.client, { tableName, sequenceLength: 2 });
         expect(await observer.getTableSignature()).toEqual(signatureOf(SPEC));
@@ -171,7 +171,7 @@ describe.each(kinds)("$name", (kind) => {
       }
     });
 
-    it("a table that is not there, another form of step: refused, with the name", async () => {
+    it("reject an unknown table and a step of another form, and name the cause", async () => {
       const made = async () => {
         const observer = new ReverbAddTrajectoryObserver(on.client, { tableName: "nowhere", sequenceLength: 1 });
         try {
@@ -204,7 +204,7 @@ describe.each(kinds)("$name", (kind) => {
     const on = begun(kind, { spec: deep, tables: [...tables, signed] });
     const step = (n: number) => ({ a: n, b: [n, n / 4], deep: { text: `n${n}`, long: BigInt(n) } });
 
-    it("a trajectory writer's items name any steps at hand, nested, single, strided, in any order, more than once", async () => {
+    it("a trajectory writer's items contain any available steps: nested, single, strided, reordered or repeated", async () => {
       const writer = on.client.trajectoryWriter({ numKeepAliveRefs: 8 });
       for (let n = 0; n < 8; n++) writer.append(step(n));
       const { a, b, deep } = writer.history;
@@ -220,7 +220,7 @@ describe.each(kinds)("$name", (kind) => {
       writer.close();
     });
 
-    it("steps made of parts, a field that steps leave out, steps before the end of an episode", async () => {
+    it("a trajectory writer accepts partial steps, omitted fields, and steps before an episode's end", async () => {
       const writer = on.client.trajectoryWriter({ numKeepAliveRefs: 5 });
       writer.append({ a: 1 });
       writer.append({ b: [2, 2] }, { partialStep: true });
@@ -247,7 +247,7 @@ describe.each(kinds)("$name", (kind) => {
       ]);
     });
 
-    it("what does not fit the signature of a table is refused, and the writer goes on", async () => {
+    it("a trajectory writer rejects items that do not match a table's signature, and continues", async () => {
       const writer = on.client.trajectoryWriter({ numKeepAliveRefs: 2 });
       writer.append(step(1));
       const { a, b } = writer.history;
@@ -267,7 +267,7 @@ describe.each(kinds)("$name", (kind) => {
       writer.close();
     });
 
-    it("a legacy writer: items of the last steps, of sequences too, longer than a chunk, and shorter", async () => {
+    it("a legacy writer creates items of its last steps and sequences, with any chunk length", async () => {
       for (const options of [{}, { chunkLength: 1 }, { chunkLength: 3, deltaEncoded: true }]) {
         const writer = on.client.legacyWriter({ maxSequenceLength: 4, ...options });
         for (let n = 0; n < 7; n++) {
@@ -298,7 +298,7 @@ describe.each(kinds)("$name", (kind) => {
       }
     });
 
-    it("a structured writer refuses what no writer takes, another form of step, and what fits no signature", async () => {
+    it("a structured writer rejects invalid configs, steps of another form, and items that do not match the signature", async () => {
       const of = (last: (ref: ReferenceStep<typeof deep>) => Pattern, table: string) => createConfig(patternFromTransform(deep, last), table);
       expect(() => on.client.structuredWriter([])).toThrow(/configs must/);
       const wrong = async () => {
@@ -327,7 +327,7 @@ describe.each(kinds)("$name", (kind) => {
     });
   });
 
-  describe.skipIf(kind.missing)("structured writers beside a naive one", () => {
+  describe.skipIf(kind.missing)("structured writers compared to a naive one", () => {
     const spec = ourSpec(SHAPES);
     const on = begun(kind, { spec, tables: TABLES.map((name) => ({ name, maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 })) });
     const plain = (value: unknown): unknown => (Array.isArray(value) ? value.map(plain) : Math.fround(Number(value)));

@@ -20,7 +20,7 @@ const LIMIT_MS = 900_000;
 // biome-ignore lint/suspicious/noExplicitAny: histories by any name
 type AnyHistory = any;
 
-describe.skipIf(python === undefined)("by value, with Python's client on the other side", () => {
+describe.skipIf(python === undefined)("items compared by value with the Python client", () => {
   let servers: DeclaredServers;
   let server: DeclaredServer;
 
@@ -39,7 +39,7 @@ describe.skipIf(python === undefined)("by value, with Python's client on the oth
 
   const all = (columns: number) => ({ items: COUNT, columns: COUNT * columns, differences: 0, first: null });
 
-  it(`${COUNT} steps by insert: two hundred on their way at a time`, { timeout: LIMIT_MS }, async () => {
+  it(`insert writes ${COUNT} steps, two hundred of them in flight`, { timeout: LIMIT_MS }, async () => {
     const client = new ReverbClient(server.address, { spec: SPECS.steps });
     const waiting: Promise<void>[] = [];
     for (let i = 0; i < COUNT; i++) {
@@ -51,7 +51,7 @@ describe.skipIf(python === undefined)("by value, with Python's client on the oth
     client.close();
   });
 
-  it(`${COUNT} windows of five steps of episodes: overlapping, strided, squeezed, in another order`, { timeout: LIMIT_MS }, async () => {
+  it(`a trajectory writer writes ${COUNT} windows of episodes: overlapping, strided, squeezed and reordered`, { timeout: LIMIT_MS }, async () => {
     await using client = new ReverbClient(server.address, { spec: SPECS.windows });
     const writer = client.trajectoryWriter({ numKeepAliveRefs: 5 });
     let left = COUNT;
@@ -70,7 +70,7 @@ describe.skipIf(python === undefined)("by value, with Python's client on the oth
     expect(await bulk("windows", "windows", COUNT, "read")).toEqual(all(4));
   });
 
-  it(`${COUNT} images with their names`, { timeout: LIMIT_MS }, async () => {
+  it(`a trajectory writer writes ${COUNT} images with their names`, { timeout: LIMIT_MS }, async () => {
     await using client = new ReverbClient(server.address, { spec: SPECS.images });
     const writer = client.trajectoryWriter({ numKeepAliveRefs: 2 });
     for (let i = 0; i < COUNT; i++) {
@@ -87,7 +87,7 @@ describe.skipIf(python === undefined)("by value, with Python's client on the oth
     ["types", "TrajectoryWriter, every dtype"],
     ["legacy", "Writer with deltas, every dtype"],
   ] as const;
-  it.each(written)(`Python's %s: ${PYTHONS_COUNT} items of its %s`, { timeout: LIMIT_MS }, async (shape) => {
+  it.each(written)(`Python writes %s: ${PYTHONS_COUNT} items of its %s`, { timeout: LIMIT_MS }, async (shape) => {
     const count = PYTHONS_COUNT;
     const client = new ReverbClient(server.address);
     const writing = bulk("python", shape, count, "write");

@@ -17,13 +17,13 @@ const page = readFileSync(join(root, SERVER_PAGE), "utf8");
 const fences = [...page.matchAll(/^```(js|python)\n([\s\S]*?)^```$/gm)].map(([, language, code]) => ({ language, code: code as string }));
 const [server, ...programs] = fences;
 
-it("the page shows examples/reverb/server.py as it stands, and has programs of both languages", () => {
+it("the page contains examples/reverb/server.py unchanged, and programs in both languages", () => {
   expect(server).toEqual({ language: "python", code: readFileSync(script, "utf8") });
   expect(programs.filter(({ language }) => language === "js").length).toBeGreaterThanOrEqual(5);
   expect(programs.filter(({ language }) => language === "python").length).toBeGreaterThanOrEqual(3);
 });
 
-describe.skipIf(python === undefined)("on its server", () => {
+describe.skipIf(python === undefined)("on the server of the page", () => {
   const children: ChildProcess[] = [];
   let ports: string[];
 
@@ -42,7 +42,7 @@ describe.skipIf(python === undefined)("on its server", () => {
   });
 
   it.each(programs.map(({ language, code }, i) => ({ name: `${i + 1}, ${language}`, language, code })))(
-    "program $name",
+    "program $name prints the documented output",
     { timeout: 600_000 },
     ({ language, code }) => {
       const said = code.split("\n").flatMap((line) => line.split(/ {1,2}(?:\/\/|#) → /).slice(1));

@@ -68,21 +68,21 @@ async function nothingIsLeft(port: number): Promise<void> {
   expect({ living: living(), temporary: readdirSync(temporary), listens: await listens(port) }).toEqual({ living: [], temporary: [], listens: false });
 }
 
-it("its actors and its learner are programs to be read, by the package's own names", () => {
+it("the example's files have fewer than 120 lines, and the actor imports only public names", () => {
   const text = (name: string) => readFileSync(join(folder, name), "utf8");
   for (const name of readdirSync(folder)) expect(text(name).split("\n").length, name).toBeLessThan(120);
   const imported = [...text("actor.js").matchAll(/from "([^".][^"]*)"/g)].map(([, name]) => name);
   expect(imported).toEqual(["reprise", "reprise/agents", "reprise/reverb"]);
 });
 
-it("says what is missing where there is no such Python", () => {
+it("main.js names the missing Python, and rejects --actors 0", () => {
   const { status, stderr } = spawnSync(process.execPath, [program, "--python", "no-such-python"], { encoding: "utf8" });
   expect([status, stderr]).toEqual([1, expect.stringMatching(/ENOENT.*--python names a Python with the packages of examples\/reverb\/requirements\.txt/)]);
   expect(spawnSync(process.execPath, [program, "--actors", "0"], { encoding: "utf8" }).stderr).toContain("take whole numbers above 0");
 });
 
 describe.skipIf(python === undefined)("with a server", { timeout: 900_000 }, () => {
-  it("Ctrl-C ends everything, and leaves nothing behind", async () => {
+  it("Ctrl-C ends all processes, and leaves no process or file behind", async () => {
     const { child, port, said } = await begun("--target", "500");
     expect(await listens(port)).toBe(true);
     expect(living().length).toBe(5);
@@ -95,13 +95,13 @@ describe.skipIf(python === undefined)("with a server", { timeout: 900_000 }, () 
     await nothingIsLeft(port);
   });
 
-  it("killed, it leaves nothing behind either", async () => {
+  it("a killed main.js leaves no process or file behind", async () => {
     const { child, port } = await begun("--target", "500", "--actors", "1");
     child.kill("SIGKILL");
     await nothingIsLeft(port);
   });
 
-  it("learns: what acts by chance has a mean return of 22", async () => {
+  it("the learner reaches a mean return of 100 (random actions reach 22)", async () => {
     const { child, port, said } = await begun("--target", "100", "--seconds", "240");
     const [status] = await once(child, "close");
     expect(status, said().slice(-2000)).toBe(0);

@@ -100,7 +100,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     while (!runs.every(isThere)) await Promise.race([later(20), Promise.all(runs.map(({ ended }) => ended))]);
   }
 
-  it("killed in the middle of writes, with nothing on its disk: all that it had not confirmed is in the next one, once, and everybody goes on", async () => {
+  it("a kill during writes without a checkpoint: unconfirmed items reach the next server once, and clients continue", async () => {
     peer = await startServer(0, TABLES);
     const [a, b] = [client(), client()];
     let isOver = false;
@@ -134,7 +134,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     expect(confirmed.size).toBeGreaterThan(found.length);
   });
 
-  it("killed after a checkpoint in the middle of writes: what it had confirmed before is there, what it had not comes again, nothing is there twice", async () => {
+  it("a kill after a checkpoint: confirmed items are restored, unconfirmed items are resent, and none is duplicated", async () => {
     const checkpoints = mkdtempSync(join(tmpdir(), "reprise-checkpoints-"));
     try {
       peer = await startServer(0, TABLES, checkpoints);
@@ -168,7 +168,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     }
   });
 
-  it("killed in the middle of samples: samplers go on with what it has saved, and one of an empty table when there is something again", async () => {
+  it("a kill during samples: samplers continue with the checkpoint, and a waiting sampler with the next item", async () => {
     const checkpoints = mkdtempSync(join(tmpdir(), "reprise-checkpoints-"));
     try {
       peer = await startServer(0, TABLES, checkpoints);
@@ -201,7 +201,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     }
   });
 
-  it("50 clients with 1,000 items each, at once: each item is there once", async () => {
+  it("50 clients write 1,000 items each concurrently, and each item is stored once", async () => {
     peer = await startServer(0, TABLES);
     const clients = Array.from({ length: 50 }, () => client());
     await Promise.all(
@@ -220,7 +220,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     expect(await taken(one)).toEqual(Array.from({ length: 50_000 }, (_, act) => act));
   });
 
-  it("a rate limiter that lets nothing in: a writer has no room, its waits end by timeout and by signal, and all goes in when it may", async () => {
+  it("a rate limiter that blocks inserts: waits end by timeout or signal, and all items arrive later", async () => {
     peer = await startServer(0, TABLES);
     const one = client({ maxInFlightItems: 30 });
     await one.serverInfo();
@@ -249,7 +249,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     expect(found.sort((a, b) => Number(a) - Number(b))).toEqual([...Array.from({ length: 31 }, (_, i) => i), 99]);
   });
 
-  it("stopped, so that its machine answers and it does not: a ping finds out, and all goes on when it does", async () => {
+  it("a frozen server: a ping detects it, and all inserts complete after it continues", async () => {
     peer = await startServer(0, TABLES);
     const one = client({ keepAliveMs: 300, keepAliveTimeoutMs: 300, connectTimeoutMs: 500 });
     await one.insert({ act: 0, obs: [0, 1, 2] }, { once: 1 });
@@ -262,7 +262,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     expect(await taken(one)).toEqual(Array.from({ length: 21 }, (_, act) => act));
   });
 
-  it("stopped while a limiter holds calls back, long after the first ping: noticed, and all goes on when it goes on", async () => {
+  it("a server that freezes while a limiter blocks calls: a ping detects it, and calls work again later", async () => {
     peer = await startServer(0, TABLES);
     const one = client({ keepAliveMs: 100, keepAliveTimeoutMs: 1000, connectTimeoutMs: 500, reconnectTimeoutMs: 300 });
     const sampled = one.sampler("once").next();
@@ -273,7 +273,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     await one.insert({ act: 1, obs: [1, 1, 2] }, { free: 1 }, { timeoutMs: 20_000 });
   });
 
-  it("away for longer than reconnectTimeoutMs: the writer goes on, and every item is there once", async () => {
+  it("an outage longer than reconnectTimeoutMs: the writer continues, and every item is stored once", async () => {
     peer = await startServer(0, TABLES);
     const one = client({ keepAliveMs: 100, keepAliveTimeoutMs: 300, connectTimeoutMs: 300, reconnectTimeoutMs: 300 });
     const writer = one.trajectoryWriter({ numKeepAliveRefs: 3 });
@@ -292,7 +292,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     expect(await taken(one)).toEqual(Array.from({ length: 201 }, (_, act) => act));
   });
 
-  it("waits for long: its one connection stands, however often it is asked", async () => {
+  it("a long wait: the client keeps its single connection despite frequent pings", async () => {
     peer = await startServer(0, TABLES);
     const between = await Between.start(peer.port, {});
     try {

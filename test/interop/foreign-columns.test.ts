@@ -20,7 +20,7 @@ describe.skipIf(python === undefined)("tables of other data types", () => {
     await peer?.stop();
   });
 
-  it("tell which columns they have, also those that nobody can read", async () => {
+  it("describe their columns, even those with unsupported dtypes", async () => {
     const info = await client.serverInfo({ timeout: 10 });
     const act = { dtype: "i32", shape: [null] };
     expect(Object.fromEntries(Object.entries(info).map(([name, { signature }]) => [name, signature]))).toEqual({
@@ -36,7 +36,7 @@ describe.skipIf(python === undefined)("tables of other data types", () => {
   it.each([
     ["half", [1, 3], [1, 2, 3]],
     ["complex", [1, 3, 2], [1, 0, 0, 2, 3, 0]],
-  ] as const)("what Python wrote into %s nests as its signature", async (table, shape, data) => {
+  ] as const)("items that Python wrote to %s are nested like its signature", async (table, shape, data) => {
     for await (const item of client.sample(table, 1, { emitTimesteps: false, unpackAsTableSignature: true })) {
       expect(item.data).toMatchObject({ act: { shape: [1], data: Int32Array.of(7) }, obs: { shape, data: Float32Array.from(data) } });
     }
@@ -49,7 +49,7 @@ describe.skipIf(python === undefined)("tables of other data types", () => {
     ["complex", "table complex stores obs as"],
     ["quantized", "table quantized stores obs as"],
     ["small", "table small stores obs as"],
-  ])("nothing of f32 comes into %s", async (table, reason) => {
+  ])("an f32 step is rejected by table %s", async (table, reason) => {
     const before = (await client.serverInfo())[table]?.currentSize;
     await expect(client.insert({ obs: [1, 2, 3], act: 1 }, { [table]: 1 })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
@@ -58,13 +58,13 @@ describe.skipIf(python === undefined)("tables of other data types", () => {
     expect((await client.serverInfo())[table]?.currentSize).toBe(before);
   });
 
-  it("a column of any rank takes ours, of any shape", async () => {
+  it("a column without a fixed rank accepts steps of any shape", async () => {
     await client.insert({ obs: [1, 2, 3], act: 1 }, { rank: 1 });
     expect((await client.serverInfo()).rank?.currentSize).toBe(1);
   });
 });
 
-describe.skipIf(python === undefined)("an episode of ReverbAddEpisodeObserver's", () => {
+describe.skipIf(python === undefined)("an episode written by ReverbAddEpisodeObserver", () => {
   const STEPS = 3000;
   let peer: Peer;
 
@@ -73,7 +73,7 @@ describe.skipIf(python === undefined)("an episode of ReverbAddEpisodeObserver's"
   }, 120_000);
   afterAll(() => peer?.stop());
 
-  it("is read whole, every step in its place", async () => {
+  it("is read completely, with every step in its place", async () => {
     const client = new ReverbClient(peer.address);
     for await (const { data } of client.sample("episodes", 1, { emitTimesteps: false, unpackAsTableSignature: true })) {
       const { observation, action, reward } = data;

@@ -78,7 +78,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     return { name: n.map((k) => `c${k}`), obs: { n: Int32Array.from(n), v: Float32Array.from(n.flatMap((k) => [k, 1])) } };
   };
 
-  it.each(CHANNELS)("makes the items that a Replay makes, of any calls: %s", async (channel) => {
+  it.each(CHANNELS)("creates the same items as a Replay for random calls: %s", async (channel) => {
     for (let seed = 1; seed <= scaled(8); seed++) {
       const random = new TestRandom(seed);
       const lanes = random.pick([1, 1, 3]);
@@ -152,7 +152,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     }
   });
 
-  it("confirms a block when the server has confirmed its items", async () => {
+  it("confirms a block after the server has confirmed its items", async () => {
     const { accepted, writer } = await actor("port", [{ table: "shut", length: 1 }], 1, { maxInFlight: 4 });
     let room: Promise<void> | undefined;
     for (let n = 0; n < 4; n++) room = writer.append(step(n)) as unknown as Promise<void> | undefined;
@@ -172,7 +172,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     expect((await accepted.closed).how).toBe("left");
   });
 
-  it("takes what a broken socket had not confirmed once more, and only once", async () => {
+  it("receives unconfirmed steps of a broken socket again, and stores them only once", async () => {
     const cuts: { close(): void }[] = [];
     let at = 0;
     const accepting: Promise<unknown>[] = [];
@@ -197,7 +197,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     await Promise.all(accepting);
   });
 
-  it("says what a server cannot do, and which tables there are", async () => {
+  it("rejects calls that a server does not support, and lists the tables", async () => {
     const accept = (items: readonly object[], options: object = {}) =>
       client.acceptWriter(new MessageChannel().port1 as never, { items: items as never, ...options });
     const refused = (code: string, message: RegExp) => expect.objectContaining({ code, message: expect.stringMatching(message) });
@@ -214,7 +214,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     await taken("a");
   });
 
-  it("tells an actor whose steps do not fit the table's signature", async () => {
+  it("rejects steps that do not match the table's signature", async () => {
     const other = await startServer(0, [{ ...TABLE, name: "a", signature: { dict: { x: { leaf: ["float32", [null, 3]] } } } }]);
     const another = new ReverbClient(other.address, { spec: { x: f32(2) } });
     const { port1, port2 } = new MessageChannel();

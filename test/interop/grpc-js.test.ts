@@ -38,7 +38,7 @@ function noise(length: number, seed: number): Uint8Array {
   return new Uint8Array(words.buffer);
 }
 
-describe.skipIf(python === undefined)("a real server, by grpc-js and by our calls", () => {
+describe.skipIf(python === undefined)("a real server, called with grpc-js and with our client", () => {
   let peer: Peer;
   let ours: Channel;
   let theirs: GrpcJsClient;
@@ -95,7 +95,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
     return { item: { key: randomKey(), table, priority, timesSampled: 0, columns }, chunks };
   }
 
-  it("tells the same of its tables", async () => {
+  it("describes its tables equally to both", async () => {
     const tell = (bytes: Uint8Array) => new Map(readServerInfo(bytes).tables.map((table) => [table.name, toTableEntry(table)]));
     const mine = tell(await ours.unary("ServerInfo", emptyRequest(HEAD)));
     const [other] = (await theirs.unary("ServerInfo", new Uint8Array())).answers;
@@ -103,7 +103,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
     expect(tell(other as Uint8Array)).toEqual(mine);
   });
 
-  it("what one inserted is the same item for both, in messages of more than 16 MiB", async () => {
+  it("returns the same item to both for either insert, in messages of more than 16 MiB", async () => {
     for (const [k, way] of (["ours", "theirs"] as const).entries()) {
       const { item: made, chunks } = item("heap", STEPS, 10 + k, 100 * k);
       const { answers, status } = await ways[way]("InsertStream", [insertRequest({ chunks, items: [made], keep: [] }, HEAD)], one);
@@ -140,7 +140,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
     return answers;
   }
 
-  it("changes priorities and deletes by either; the answers are the same bytes", async () => {
+  it("changes priorities and deletes items for both, with the same bytes in its answers", async () => {
     const { item: made, chunks } = item("heap", 1, 1, 5);
     await ways.ours("InsertStream", [insertRequest({ chunks, items: [made], keep: [] }, HEAD)], one);
     for (const request of [
@@ -155,7 +155,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
     }
   });
 
-  it("refuses both in the same words", async () => {
+  it("rejects calls of both with the same status and text", async () => {
     const nowhere = item("nowhere", 1, 1, 6);
     const homeless = item("first", 1, 1, 7);
     const unary: [string, Uint8Array<ArrayBuffer>][] = [

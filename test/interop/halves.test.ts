@@ -43,7 +43,7 @@ function randomValues(dtype: Dtype, shape: readonly number[], random: TestRandom
   return values;
 }
 
-describe.skipIf(python === undefined)("half floats beside Python's client", { timeout: 600_000 }, () => {
+describe.skipIf(python === undefined)("half floats compared to the Python client", { timeout: 600_000 }, () => {
   let child: ChildProcessWithoutNullStreams;
   let lines: AsyncIterator<string>;
   let port: number;
@@ -86,7 +86,7 @@ describe.skipIf(python === undefined)("half floats beside Python's client", { ti
     if (child?.exitCode === null) await once(child, "exit");
   });
 
-  it(`${ROUNDS} items that Python writes are read, bit by bit`, async () => {
+  it(`${ROUNDS} items that Python writes are read bit by bit`, async () => {
     const readers = new Map(names.map((table) => [table, clientOf(table)]));
     for (let n = 0; n < ROUNDS; n++) {
       const table = names[n % TABLES] as string;
@@ -104,7 +104,7 @@ describe.skipIf(python === undefined)("half floats beside Python's client", { ti
     }
   });
 
-  it(`${ROUNDS} items that are written here are read by Python, bit by bit`, async () => {
+  it(`Python reads ${ROUNDS} items that are written here bit by bit`, async () => {
     const writers = new Map(names.map((table) => [table, clientOf(table)]));
     for (let n = 0; n < ROUNDS; n++) {
       const random = new TestRandom(n);
@@ -117,7 +117,7 @@ describe.skipIf(python === undefined)("half floats beside Python's client", { ti
     }
   });
 
-  it("what a signature tells of halves is checked: dtype, rank and sizes, as far as they are known", async () => {
+  it("a half's dtype, rank and sizes are checked as far as the signature specifies them", async () => {
     for (const table of names) {
       const [first, , shape] = (tables[table] as readonly Told[])[0] as Told;
       const insertAs = async (change: (told: Told) => Spec) => {

@@ -34,7 +34,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     return items;
   }
 
-  it("tells of its tables", async () => {
+  it("describes its tables", async () => {
     const info = await client.serverInfo({ timeout: 10 });
     expect(info.signed).toMatchObject({ maxSize: 1000, signature: { act: { dtype: "i32", shape: [null] }, obs: { dtype: "f32", shape: [null, 3] } } });
     expect(info.prioritized?.sampler).toEqual({ kind: "prioritized", exponent: 0.8 });
@@ -47,7 +47,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     expect(info.queue?.rateLimiterInfo).toMatchObject({ samplesPerInsert: 1, minDiff: 0, maxDiff: 10, minSizeToSample: 1 });
   });
 
-  it("inserts a step into two tables, and gives it back", async () => {
+  it("stores an inserted step in two tables, and returns it", async () => {
     await client.insert({ obs: [1, 2, 3], act: 7, name: "hé" }, { free: 1, heap: 2 });
     for await (const [step] of client.sample("heap", 1)) {
       expect(step?.info).toMatchObject({ priority: 2, tableSize: 1, timesSampled: 1, probability: 1, key: expect.any(BigInt) });
@@ -56,7 +56,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     expect((await client.serverInfo()).free?.currentSize).toBe(1);
   });
 
-  it("refuses before it sends: no table, another signature, a negative priority", async () => {
+  it("the client rejects an unknown table, a wrong signature and a negative priority before sending", async () => {
     await expect(client.insert({ act: 1 }, { nowhere: 1 })).rejects.toMatchObject({ code: "NOT_FOUND", message: expect.stringContaining(peer.address) });
     await expect(client.insert({ act: 1 }, { signed: 1 })).rejects.toMatchObject({ code: "SPEC_MISMATCH" });
     await expect(client.insert({ act: 1 }, { prioritized: -1 })).rejects.toThrow(/priorities\.prioritized must .*got -1/);
@@ -65,7 +65,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     await client.insert({ act: 1 }, { prioritized: 1 }, { timeoutMs: 10_000 });
   });
 
-  it("says what the server says: an unknown table, where it saved, a rate limiter's timeout", async () => {
+  it("the client passes on server messages: an unknown table, a checkpoint's path, a limiter's timeout", async () => {
     await expect(client.reset("nowhere")).rejects.toMatchObject({
       code: "NOT_FOUND",
       message: expect.stringContaining("Priority table nowhere was not found"),
@@ -79,7 +79,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     sampler.close();
   });
 
-  it("changes priorities by key, and deletes", async () => {
+  it("changes priorities by key, and deletes items by key", async () => {
     for (const act of [1, 2, 3]) await client.insert({ act }, { heap: act });
     const [top] = await drawn("heap", 1, { maxInFlightSamplesPerWorker: 1 });
     expect(top?.info.priority).toBe(3);
@@ -90,7 +90,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     expect((await drawn("heap", 1))[0]?.info).toMatchObject({ priority: 1.5, key: top?.info.key });
   });
 
-  it("strided, squeezed and single columns come back as they were meant, from Python as from us", async () => {
+  it("returns strided, squeezed and single columns unchanged to Python and to our client", async () => {
     for (const read of ["ours", "python"]) {
       await client.reset("first");
       const writer = client.trajectoryWriter({ numKeepAliveRefs: 10 });
@@ -110,7 +110,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     }
   });
 
-  it("what Python wrote is read", async () => {
+  it("returns the items that Python wrote", async () => {
     runPython(peer.address, "first", 20, "write");
     const items = await drawn("first", 20, { maxInFlightSamplesPerWorker: 3 });
     items.forEach(({ info, columns: [a, o] }, k) => {
@@ -122,7 +122,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     expect(items.length).toBe(20);
   });
 
-  it("10,000 items through one writer, every one confirmed, each once and in order", async () => {
+  it("confirms and stores 10,000 items of one writer, each once and in order", async () => {
     const count = 10_000;
     const writer = client.trajectoryWriter({ numKeepAliveRefs: 2 });
     for (let i = 0; i <= count; i++) {
@@ -140,7 +140,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     expect(items.length).toBe(count);
   });
 
-  it("a full queue is felt: flush waits, its timeout is an error, and it goes on when somebody samples", async () => {
+  it("makes flush wait while a queue is full, time out, and continue when items are sampled", async () => {
     const writer = client.trajectoryWriter({ numKeepAliveRefs: 1 });
     for (let i = 0; i < 15; i++) {
       writer.append({ act: i });
@@ -153,7 +153,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     expect(items.map(({ columns }) => columns[0]?.column.data[0])).toEqual(Array.from({ length: 15 }, (_, i) => i));
   });
 
-  it("a server that is killed and comes back: what had no confirmation is sent again with its chunks", async () => {
+  it("receives unconfirmed items again with their chunks after a kill and a restart", async () => {
     let own = await startServer();
     const other = new ReverbClient(own.address, { spec: signed });
     const writer = other.trajectoryWriter({ numKeepAliveRefs: 3 });

@@ -30,7 +30,7 @@ interface Seen {
 /** Both clients have these members. */
 type Either = Pick<ReverbClient, "sampler" | "serverInfo">;
 
-describe.skipIf(python === undefined)("the observers' cases through the wire", () => {
+describe.skipIf(python === undefined)("the observers' cases over the wire", () => {
   let servers: DeclaredServers;
   beforeAll(() => {
     servers = new DeclaredServers();
@@ -77,7 +77,7 @@ describe.skipIf(python === undefined)("the observers' cases through the wire", (
     }
   });
 
-  it("unknown tables were some of them", () => expect(late).toBeGreaterThan(0));
+  it("some cases have unknown tables", () => expect(late).toBeGreaterThan(0));
 });
 
 function made(test: ObserverCase, client: unknown): { readonly observer: Observer } | { readonly error: string | undefined } {

@@ -34,7 +34,7 @@ describe.skipIf(kind.missing)("reprise push --server", () => {
     return await taken(client, "t");
   }
 
-  it("tells what it did; Python finds in each table what the library would have put there, in the order of TF-Agents' trajectories", async () => {
+  it("reports its inserts, and Python reads the same items in the column order of TF-Agents", async () => {
     const expected = await here(4, 3);
     const said = await document(...push("--table", "signed", "--table", "free", "--sequence-length", "4", "--stride", "3", "--priority", "2.5"));
     const filled = (name: string) => ({ name, inserted: expected.length, size: expected.length });
@@ -50,13 +50,13 @@ describe.skipIf(kind.missing)("reprise push --server", () => {
     expect(await taken(on.client, "free")).toEqual(expected);
   });
 
-  it("whole episodes, in words for people", async () => {
+  it("pushes whole episodes, and prints a table of new items", async () => {
     const { status, stdout, stderr } = await reprise(...push("--table", "signed", "--episodes"));
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^127\.0\.0\.1:\d+: [\d,]+ trajectories of [\d,]+ episodes pushed\n {2}table +new items +items\n {2}signed +([\d,]+) +\1\n/);
   });
 
-  it("fails with one line that says what to do: no table, another signature, too long episodes, no item, no server", async () => {
+  it("fails with a one-line remedy: unknown table, wrong signature, long episodes, no item, no server", async () => {
     expect((await failure(1, ...push("--table", "nowhere"))).error).toMatchObject({
       code: "NOT_FOUND",
       message: `the Reverb server at ${on.address} has no table nowhere. Tables: free, other, queue, signed`,
@@ -68,7 +68,7 @@ describe.skipIf(kind.missing)("reprise push --server", () => {
     expect(nobody.error).toMatchObject({ code: "TIMEOUT", message: expect.stringMatching(/the Reverb server at 127\.0\.0\.1:1 .*server runs/) });
   });
 
-  it("waits for a full queue, until Ctrl-C", async () => {
+  it("waits while the queue is full, until Ctrl-C", async () => {
     const { child, ended } = started(...push("--table", "queue"));
     await expect.poll(async () => (await on.client.serverInfo()).queue?.currentSize, { timeout: 30_000 }).toBe(10);
     child.kill("SIGINT");

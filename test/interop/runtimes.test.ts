@@ -39,7 +39,7 @@ async function run(program: string, args: readonly string[]): Promise<readonly s
   return printed;
 }
 
-describe.skipIf(python === undefined)("a real server, from", () => {
+describe.skipIf(python === undefined)("a real server, called from", () => {
   let expected: readonly string[];
 
   it("Node", { timeout: MS }, async () => {

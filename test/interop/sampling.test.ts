@@ -59,7 +59,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
     }
 
     describe("of datasets", () => {
-      it("come whole and nested as the spec, until the rate limiter lets none pass; and the dataset begins anew", async () => {
+      it("return whole items nested like the spec until the rate limiter blocks, and can be iterated again", async () => {
         await filled("once", [2, 3]);
         const dataset = new TrajectoryDataset(client, "once", { spec: ITEM, ...soon });
         const samples = await all(dataset);
@@ -77,7 +77,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect(acts(await all(dataset))).toEqual([]);
       });
 
-      it("take the table's signature", async () => {
+      it("use the table's signature", async () => {
         await filled("once", [2]);
         const dataset = await TrajectoryDataset.fromTableSignature(client, "once", soon);
         expect(dataset.elementSpec.data).toEqual(ITEM);
@@ -88,7 +88,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         await expect(bare()).rejects.toThrow(/^table .*signature/);
       });
 
-      it("come step by step", async () => {
+      it("return items step by step", async () => {
         await filled("bare", [2, 1, 2]);
         const steps = await all(new TimestepDataset(client, "bare", { spec: STEP, maxSamples: 2 }));
         expect(acts(steps)).toEqual([0, 1, 2]);
@@ -96,7 +96,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect(new Set(steps.map(({ info }) => info.key)).size).toBe(2);
       });
 
-      it("come in batches, keys in the array of their dtype; the last one is shorter unless it is dropped", async () => {
+      it("return batches with keys of their dtype, and the last batch is shorter or dropped", async () => {
         await filled("once", [2, 2, 2]);
         const dataset = new TrajectoryDataset(client, "once", { spec: ITEM, ...soon });
         const [first, last] = await all(dataset.batch(2));
@@ -109,7 +109,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect((await all(dataset.batch(2, { dropRemainder: true }))).map(({ data }) => data.act.toArray())).toEqual([[[0], [1]]]);
       });
 
-      it("are refused where spec, signature or items differ", async () => {
+      it("reject a spec that differs from the signature or the items", async () => {
         await filled("once", [2]);
         const wrong = { ...ITEM, act: { dtype: "i64", shape: [null] } } as const;
         await expect(all(new TrajectoryDataset(client, "once", { spec: wrong, ...soon }))).rejects.toMatchObject({ code: "SPEC_MISMATCH" });
@@ -119,7 +119,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         await expect(all(new TrajectoryDataset(client, "nowhere", { spec: ITEM }))).rejects.toMatchObject({ code: "NOT_FOUND" });
       });
 
-      it("of several streams that are renewed: each item once", async () => {
+      it("return each item once from several renewed streams", async () => {
         await filled("once", new Array(200).fill(1));
         const options = { spec: ITEM, numWorkersPerIterator: 3, maxInFlightSamplesPerWorker: 7, maxSamplesPerStream: 20, maxSamples: 200 };
         const found = acts(await all(new TrajectoryDataset(client, "once", options))).flat();
@@ -127,7 +127,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect((await client.serverInfo()).once?.currentSize).toBe(0);
       });
 
-      it("end with a signal, or when the loop is left: what is written then stays in the table", async () => {
+      it("end with a signal or when the loop ends, and later items stay in the table", async () => {
         const stop = new AbortController();
         const dataset = new TrajectoryDataset(client, "left", { spec: ITEM, signal: stop.signal });
         const waits = dataset[Symbol.asyncIterator]().next();
@@ -155,7 +155,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect(await size()).toBe(before + 7);
       });
 
-      it("go on beside a writer whose queue is full", async () => {
+      it("continue while a writer waits for a full queue", async () => {
         const written = filled("queue", new Array(40).fill(1));
         const found = await all(new TrajectoryDataset(client, "queue", { spec: ITEM, maxSamples: 40 }));
         await written;
@@ -168,7 +168,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         new ReverbReplayBuffer(spec, { client, tableName, ...soon, ...options });
       const rows = (elements: readonly (readonly [{ readonly act: { toArray(): unknown } }, unknown])[]) => elements.map(([{ act }]) => act.toArray());
 
-      it("its table's counts, with await for both", async () => {
+      it("capacity, numFrames and clear use the table and can be awaited", async () => {
         await filled("uniform", [2, 2, 2]);
         const buffer = bufferOf("uniform");
         expect([await buffer.capacity, await buffer.numFrames(), (await buffer.getTableInfo()).sampler.kind]).toEqual([1000, 3, "uniform"]);
@@ -176,7 +176,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect(await buffer.numFrames()).toBe(0);
       });
 
-      it("random batches, with what is known of each step", async () => {
+      it("random batches contain the info of each step", async () => {
         await filled("uniform", new Array(30).fill(2));
         const seen = new Set<number>();
         for (const [{ act, obs }, { ids, probabilities, tableSizes }] of await all(
@@ -197,7 +197,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect(seen.size).toBeGreaterThan(25);
       });
 
-      it("windows of longer items, and of those that differ in length", async () => {
+      it("windows are drawn from longer items, and from items of different lengths", async () => {
         await filled("uniform", [4, 6, 5, 1]);
         const windows = new Set<number>();
         for (const [{ act }] of await all(bufferOf("uniform").asDataset({ sampleBatchSize: 3, numSteps: 2 }), 40)) {
@@ -210,7 +210,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect([...windows].sort((a, b) => a - b)).toEqual([0, 2, 4, 6, 8, 10, 12]);
       });
 
-      it("a pass over a table that is used up: each item once, in order, cut and batched, and then the end", async () => {
+      it("a pass over a table with maxTimesSampled 1 returns each item once, in order, and ends", async () => {
         await filled("once", [4, 4, 4]);
         expect(rows(await all(bufferOf("once", { sequenceLength: 4 }).asDataset({ numSteps: 2, singleDeterministicPass: true })))).toEqual([
           [0, 1],
@@ -225,12 +225,12 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect(rows(await all(bufferOf("once").asDataset({ sampleBatchSize: 2, singleDeterministicPass: true })))).toEqual([[[0], [1]]]);
       });
 
-      it("a pass over a table that draws by chance is refused", async () => {
+      it("a pass over a table with random draws is rejected", async () => {
         const pass = async () => all(bufferOf("uniform").asDataset({ singleDeterministicPass: true }));
         await expect(pass()).rejects.toThrow(/^singleDeterministicPass must be omitted/);
       });
 
-      it("priorities by ids change what is drawn", async () => {
+      it("updatePriorities by id changes later draws", async () => {
         await filled("prioritized", [1, 1, 1, 1]);
         const buffer = bufferOf("prioritized");
         const ids = new Map<number, number | bigint>();
@@ -249,7 +249,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         await expect(few()).rejects.toThrow(RangeError);
       });
 
-      it("waits for items, and ends when none comes in time; what was drawn stays with the iterator", async () => {
+      it("an iterator waits for items, ends after the timeout, and keeps the items already drawn", async () => {
         const elements = bufferOf("late").asDataset({ sampleBatchSize: 3, timeoutMs: 300 })[Symbol.asyncIterator]();
         const first = elements.next();
         await filled("late", [1, 1, 1, 1, 1]);
@@ -261,7 +261,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         await elements.return?.();
       });
 
-      it("elements that are asked for ahead come in order; a signal ends them", async () => {
+      it("prefetched elements keep their order, and a signal ends them", async () => {
         await filled("once", new Array(12).fill(1));
         expect(rows(await all(bufferOf("once").asDataset({ sampleBatchSize: 4, prefetch: 3 })))).toEqual([
           [[0], [1], [2], [3]],
@@ -271,7 +271,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         await expect(all(bufferOf("left").asDataset({ signal: AbortSignal.timeout(20), timeoutMs: 5000 }))).rejects.toMatchObject({ name: "TimeoutError" });
       });
 
-      it("items of another length, or of other columns, are refused", async () => {
+      it("items of another length, or with other columns, are rejected", async () => {
         await filled("once", [3]);
         await expect(all(bufferOf("once", { sequenceLength: 2 }).asDataset())).rejects.toThrow(
           /^an item of table once must be sequenceLength \(2\) steps long, got 3$/,
@@ -280,12 +280,12 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         await expect(all(bufferOf("bare").asDataset())).rejects.toThrow(/^an item of table bare must .*2 columns/);
       });
 
-      it("says so where no item is long enough", async () => {
+      it("asDataset throws TOO_FEW if no item is long enough", async () => {
         await filled("uniform", [1, 1]);
         await expect(all(bufferOf("uniform").asDataset({ numSteps: 2 }))).rejects.toMatchObject({ code: "TOO_FEW" });
       });
 
-      it("a table that is not there, a loop that does not wait, a pass over what is never used up", async () => {
+      it("an unknown table rejects, and a server rejects synchronous loops and passes over reusable items", async () => {
         const nowhere = async () => all(bufferOf("nowhere").asDataset());
         await expect(nowhere()).rejects.toMatchObject({ code: "NOT_FOUND" });
         await filled("heap", [1, 1]);

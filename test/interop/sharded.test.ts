@@ -38,7 +38,7 @@ describe.skipIf(python === undefined)("several servers", () => {
   };
   const lines = (rule: string) => told.filter((line) => line.includes(rule));
 
-  it("take inserts and writers in turn; every writer keeps to its own", async () => {
+  it("receive inserts and new writers in turn, and each writer keeps its server", async () => {
     for (let act = 0; act < 30; act++) await client.insert({ act }, { first: 1, free: 1 });
     expect([await sizes("first"), await sizes("free")]).toEqual([Array(SERVERS).fill(10), Array(SERVERS).fill(10)]);
     for (let n = 0; n < SERVERS; n++) {
@@ -59,7 +59,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     expect([told, client.goneServers]).toEqual([[], []]);
   });
 
-  it("are all asked where a key may be on any, and a checkpoint is one of each", async () => {
+  it("all receive changes by key, and a checkpoint saves each of them", async () => {
     for (let act = 0; act < 9; act++) await client.insert({ act }, { heap: act });
     const keys = new Map<number, bigint>();
     for (let k = 0; keys.size < 9 && k < 500; k++) {
@@ -78,7 +78,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     await expect(client.reset("nowhere")).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  it("give samples in turn, each once", async () => {
+  it("return samples in turn, each item once", async () => {
     for (const [i, one] of own.entries()) await Promise.all(Array.from({ length: 100 }, (_, k) => one.insert({ act: 1000 * i + k }, { first: 1 })));
     const found: number[] = [];
     for await (const { data } of client.sample("first", 300, { emitTimesteps: false })) {
@@ -90,7 +90,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     for (let k = 1; k + SERVERS <= 240; k += SERVERS) expect(new Set(found.slice(k, k + SERVERS).map((act) => Math.floor(act / 1000))).size).toBe(SERVERS);
   });
 
-  it("a server that has nothing to give keeps nobody waiting, of one sample or of many; where none has, the limiter's timeout ends it", async () => {
+  it("do not delay draws if one is empty, and time out only if all are empty", async () => {
     for (let act = 0; act < 6; act++) {
       await client.insert({ act }, { first: 1 });
       for await (const { data } of client.sample("first", 1, { emitTimesteps: false })) expect(data[0]?.data[0]).toBe(act);
@@ -106,7 +106,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     }
   }, 60_000);
 
-  it("one is killed in the middle of writes: what it had not confirmed goes to another, and it takes its turns again once it is back", async () => {
+  it("one is killed during writes: another receives its unconfirmed items, and it rejoins after a restart", async () => {
     const writers = Array.from({ length: SERVERS }, () => client.trajectoryWriter({ numKeepAliveRefs: 2 }));
     const write = async (from: number, to: number) => {
       for (let act = from; act < to; act++)
@@ -141,7 +141,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     for (const writer of writers) writer.close();
   }, 120_000);
 
-  it("one is killed in the middle of samples: the others go on, and it gives some again once it is back", async () => {
+  it("one is killed during samples: the others continue, and it rejoins after a restart", async () => {
     for (const [i, one] of own.entries()) await one.insert({ act: i }, { free: 1 });
     const sampler = client.sampler("free", { maxInFlightSamplesPerWorker: 20 });
     const draw = async (count: number) => {
@@ -164,7 +164,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     sampler.close();
   }, 120_000);
 
-  it("all are killed: errors name each of them", async () => {
+  it("all are killed: each error names all of them", async () => {
     const addresses = peers.map(({ address }) => address);
     const hasty = new ReverbClient(addresses, { spec, logger, reconnectTimeoutMs: 200 });
     await hasty.insert({ act: 1 }, { free: 1 });

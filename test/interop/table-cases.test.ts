@@ -15,7 +15,7 @@ import { type Asked, WIRE_RULES, type WireRule } from "./wire-rules.ts";
 const FILE = join(import.meta.dirname, "../conformance/tfagents/reverb-table.json");
 const cases = (JSON.parse(readFileSync(FILE, "utf8")) as { readonly [key: string]: unknown }[]).map(readTableCase);
 
-describe.skipIf(python === undefined)("the tables' cases through the wire", () => {
+describe.skipIf(python === undefined)("the tables' cases over the wire", () => {
   let servers: DeclaredServers;
   /** The names of the cases whose differences a rule allows, by the name of the rule. */
   const used = new Map<string, string[]>();
@@ -28,7 +28,7 @@ describe.skipIf(python === undefined)("the tables' cases through the wire", () =
     expect(await differencesOf(test, servers, used)).toEqual([]);
   });
 
-  it("every rule is there for a case", () => {
+  it("each rule for the wire applies to at least one case", () => {
     expect([...used.keys()].sort()).toEqual(WIRE_RULES.map(({ name }) => name).sort());
   });
 });

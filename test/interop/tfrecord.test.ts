@@ -91,7 +91,7 @@ function tuplesIn(spec: Spec): string[] {
 }
 
 describe.runIf(python !== undefined)("files of TF-Agents", () => {
-  it(`${COUNT} that Python wrote are read as they are`, { timeout: 1_200_000 }, async () => {
+  it(`${COUNT} that Python wrote are read unchanged`, { timeout: 1_200_000 }, async () => {
     const written = await told("write", folder, String(COUNT), "71");
     for (const [i, records] of written.entries()) {
       const dataset = await loadTfrecordDataset([join(folder, `${i}.tfrecord`)], { addBatchDim: false });
@@ -102,7 +102,7 @@ describe.runIf(python !== undefined)("files of TF-Agents", () => {
     expect(written.flat().length).toBeGreaterThan(COUNT);
   });
 
-  it(`${COUNT} that this package wrote are read by Python as they are`, { timeout: 1_200_000 }, async () => {
+  it(`${COUNT} that this package wrote are read unchanged by Python`, { timeout: 1_200_000 }, async () => {
     const random = new TestRandom(72);
     const written: Columns[][] = [];
     const tuples: string[][] = [];

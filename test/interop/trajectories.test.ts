@@ -8,7 +8,7 @@ import { type Peer, python, serving } from "./peer.ts";
 const COUNT = 1000;
 const spec = trajectorySpec({ observation: f32(4), action: i64() });
 
-describe.skipIf(python === undefined)("trajectories of Python's", () => {
+describe.skipIf(python === undefined)("trajectories written by Python", () => {
   let peer: Peer;
   let client: ReverbClient;
 
@@ -21,7 +21,7 @@ describe.skipIf(python === undefined)("trajectories of Python's", () => {
     await peer?.stop();
   });
 
-  it("come in batches under our names, each column as it was written", async () => {
+  it("are read in batches under our names, with each column as written", async () => {
     const buffer = new ReverbReplayBuffer(spec, { client, tableName: "trajectories", sequenceLength: 2 });
     expect([await buffer.capacity, await buffer.numFrames()]).toEqual([100_000, COUNT]);
     const seen = new Set<number>();
@@ -52,7 +52,7 @@ describe.skipIf(python === undefined)("trajectories of Python's", () => {
     expect(seen.size).toBeGreaterThan(500);
   });
 
-  it("take the learner's priorities: what has none is drawn no more", async () => {
+  it("can be given priorities, and items of priority 0 are never drawn again", async () => {
     const buffer = new ReverbReplayBuffer(spec, { client, tableName: "trajectories", sequenceLength: 2 });
     // After 100 iterations, prefetched items are older than the newest priorities.
     const dropped = new Set<bigint>();
@@ -74,7 +74,7 @@ describe.skipIf(python === undefined)("trajectories of Python's", () => {
     }
   });
 
-  it("are a dataset of the table's signature, under Python's names", async () => {
+  it("are a dataset with the table's signature and Python names", async () => {
     const dataset = await TrajectoryDataset.fromTableSignature(client, "trajectories", { maxSamples: 3 });
     for await (const { data } of dataset)
       expect([Object.keys(data).sort(), data.observation.shape, data.next_step_type.shape]).toEqual([
@@ -84,7 +84,7 @@ describe.skipIf(python === undefined)("trajectories of Python's", () => {
       ]);
   });
 
-  it("are refused with another data spec, before anything is drawn", async () => {
+  it("are rejected before any draw if the data spec differs", async () => {
     const other = trajectorySpec({ observation: f32(3), action: i64() });
     const buffer = new ReverbReplayBuffer(other, { client, tableName: "trajectories" });
     await expect(buffer.asDataset()[Symbol.asyncIterator]().next()).rejects.toThrow(

@@ -78,7 +78,7 @@ function shaped(told: Told, nest: unknown): unknown {
   return Object.fromEntries(Object.entries(told.dict).map(([name, part]) => [name, shaped(part, (nest as { [name: string]: unknown })[name])]));
 }
 
-describe.skipIf(python === undefined)("variables beside Python's class", { timeout: 600_000 }, () => {
+describe.skipIf(python === undefined)("variables exchanged with the Python class", { timeout: 600_000 }, () => {
   let child: ChildProcessWithoutNullStreams;
   let lines: AsyncIterator<string>;
   let client: ReverbClient;
@@ -114,7 +114,7 @@ describe.skipIf(python === undefined)("variables beside Python's class", { timeo
     if (child?.exitCode === null) await once(child, "exit");
   });
 
-  it("an actor that starts before the first push waits for it", async () => {
+  it("pull waits for the first push", async () => {
     const table = names[0] as string;
     await expect(container.pull({ table, timeoutMs: 1 })).rejects.toMatchObject({ code: "TIMEOUT" });
     const waits = container.pull({ table });
@@ -122,7 +122,7 @@ describe.skipIf(python === undefined)("variables beside Python's class", { timeo
     expect(leavesOf(signatures[table] as Told, await waits)).toEqual(pushed);
   });
 
-  it(`${ROUNDS} nests that Python pushes are pulled, and update variables, bit by bit`, async () => {
+  it(`pull and update return ${ROUNDS} nests that Python pushes, bit by bit`, async () => {
     for (let n = 0; n < ROUNDS; n++) {
       const table = names[n % TABLES] as string;
       const told = signatures[table] as Told;
@@ -135,7 +135,7 @@ describe.skipIf(python === undefined)("variables beside Python's class", { timeo
     }
   });
 
-  it(`${ROUNDS} nests that are pushed here update Python's variables, bit by bit`, async () => {
+  it(`${ROUNDS} nests that are pushed here update the variables in Python, bit by bit`, async () => {
     for (let n = 0; n < ROUNDS; n++) {
       const table = names[n % TABLES] as string;
       const told = signatures[table] as Told;
@@ -145,7 +145,7 @@ describe.skipIf(python === undefined)("variables beside Python's class", { timeo
     }
   });
 
-  it("pushes that do not wait for each other arrive in their order", async () => {
+  it("concurrent pushes arrive in their order", async () => {
     const table = names[0] as string;
     const told = signatures[table] as Told;
     const nests = Array.from({ length: 50 }, (_, n) => random(told, new TestRandom(5000 + n), false));
@@ -154,7 +154,7 @@ describe.skipIf(python === undefined)("variables beside Python's class", { timeo
   });
 });
 
-describe.skipIf(python === undefined)("the recorded cases through the wire", () => {
+describe.skipIf(python === undefined)("the recorded cases over the wire", () => {
   const casesOf = <T>(file: string) => JSON.parse(readFileSync(join(import.meta.dirname, "../conformance/variants", file), "utf8")) as (T & { name: string })[];
   let servers: DeclaredServers;
   beforeAll(() => {

@@ -102,7 +102,7 @@ describe("random blocks equal single steps", () => {
   }
 });
 
-describe("every length of a block from 1 to 70", () => {
+describe("blocks of 1 to 70 steps equal single steps", () => {
   for (const sampler of [uniform(), prioritized(0.6), fifo()]) {
     test(`${sampler.kind}, into a full table`, () => {
       const random = new TestRandom(7);
@@ -118,7 +118,7 @@ describe("every length of a block from 1 to 70", () => {
   }
 });
 
-describe("the short way for blocks, and its borders", () => {
+describe("the fast path for blocks equals single steps", () => {
   /** A single writer in a full fifo table uses the fast path with nearly every block. */
   const cases: { readonly [name: string]: { readonly rules: readonly (readonly [string, number])[]; readonly ends: number; readonly writers: number } } = {
     "one rule": { rules: [["t", 1]], ends: 0, writers: 1 },

@@ -147,7 +147,7 @@ class Side {
 }
 
 describe("a thousand layouts in one Replay", () => {
-  test("show each item as it was created, through evictions, deletions, blocks and restored snapshots", () => {
+  test("show each item as created, through evictions, deletions, blocks and restored snapshots", () => {
     const side = new Side(new Replay(Side.options) as unknown as AnyReplay, 1);
     for (let session = 0; session < 4; session++) {
       side.run(scaled(8000, 300));
@@ -166,7 +166,7 @@ describe("a thousand layouts in one Replay", () => {
     expect(Object.keys(side.replay.table("ruled").sample(2).steps as object)).toEqual(["c5000", "ys", "last"]);
   });
 
-  test("come back from a journal, whatever was lost with the process", async () => {
+  test("are restored from a journal after a crash", async () => {
     let dir = memory();
     const options = { segmentBytes: 65_536, durability: "manual" } as const;
     const side = new Side((await Replay.open({ dir, ...Side.options, ...options })) as unknown as AnyReplay, 2);
@@ -182,7 +182,7 @@ describe("a thousand layouts in one Replay", () => {
   });
 });
 
-test("the files of a Replay stay within twice what they must hold, and two segments, where each item has a layout of its own", async () => {
+test("the journal stays below twice its live bytes plus two segments, with one layout per item", async () => {
   const dir = memory();
   const options = { segmentBytes: 32_768, durability: "manual" } as const;
   const replay = await Replay.open({ dir, spec, tables: { t: { maxSize: 1500 } }, ...options });
@@ -217,7 +217,7 @@ function layoutsIn(bytes: Buffer): string[] {
   return found;
 }
 
-test("a new layout for each episode, for ever: those that nothing names are let go", () => {
+test("unused layouts are released if every episode has a new layout", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 1, maxPending: 0 }, u: { maxSize: 3 } } });
   const { columnLayouts } = engineOf(replay as unknown as Replay);
   const ruled = replay.writer({ items: [{ table: "u", length: 1, columns: columnsOfOne(1) }] });
@@ -242,14 +242,14 @@ test("a new layout for each episode, for ever: those that nothing names are let 
   expect(broken(replay)).toEqual([]);
 });
 
-test("rules with more layouts than are kept at a time have all of them", () => {
+test("rules keep all their layouts, even above the limit of stored layouts", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 2 * FEW, sampler: fifo(), maxTimesSampled: 1 } } });
   const writer = replay.writer({ items: Array.from({ length: FEW + 10 }, (_, k) => ({ table: "t", length: 1, columns: columnsOfOne(k) }) as const) });
   writer.append({ x: 3, y: [1, 2] });
   for (let k = 0; k < FEW + 10; k++) expect(Object.keys(replay.table("t").sample(1).steps)[0]).toBe(`c${k}`);
 });
 
-test("items that wait keep their layouts", () => {
+test("waiting items keep their layouts", () => {
   const replay = new Replay({ spec, tables: { q: { maxSize: 50, sampler: fifo(), maxTimesSampled: 1, rateLimiter: queueLimiter(2), maxPending: 50 } } });
   const writer = replay.writer();
   writer.append({ x: 9, y: [1, 2] });
@@ -262,7 +262,7 @@ test("items that wait keep their layouts", () => {
   expect(waits.filter((one) => one !== undefined).length).toBe(48);
 });
 
-test("where memory is full, the first item with columns of its own is refused, and changes nothing", () => {
+test("the first item with columns is rejected if memory is full, and changes nothing", () => {
   const options = { spec, tables: { t: { maxSize: 3000 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer({ keep: 4 });
@@ -289,7 +289,7 @@ test("where memory is full, the first item with columns of its own is refused, a
   expect(broken(replay)).toEqual([]);
 });
 
-test("a snapshot or journal whose items name a layout that is missing is CORRUPT", () => {
+test("a snapshot whose items name a missing layout is CORRUPT", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 3 } } });
   const writer = replay.writer();
   writer.append({ x: 1, y: [1, 2] });

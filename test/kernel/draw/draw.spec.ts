@@ -98,7 +98,7 @@ describe("draw", () => {
     openArena(1 << 20);
   });
 
-  it("has columns that do not overlap, each aligned, at any capacity", () => {
+  it("has aligned columns that do not overlap, at any capacity", () => {
     for (let capacity: u32 = 1; capacity <= 40; capacity++) {
       openArena(1 << 20);
       const draw = zeroed(draw_bytes(capacity) + 36);
@@ -120,7 +120,7 @@ describe("draw", () => {
     }
   });
 
-  it("reads windows from the start, padded where an item is shorter", () => {
+  it("reads windows from the start of an item, padded if the item is shorter", () => {
     const t = tableOf(newPool(), [1, 3, 5]);
     const d = drawAll(t, 3, 0);
     expect<u32>(load<u32>(d.u32At(LENGTH, 0))).toBe(1);
@@ -128,11 +128,11 @@ describe("draw", () => {
     equal(numbers(d, 0, 3, 1), [0, -1, -1, 10, 11, 12, 20, 21, 22]);
   });
 
-  it("reads windows that end with the item", () => {
+  it("reads windows from the end of an item", () => {
     equal(numbers(drawAll(tableOf(newPool(), [1, 3, 5]), 3, 1), 0, 3, 1), [0, -1, -1, 10, 11, 12, 22, 23, 24]);
   });
 
-  it("reads windows that begin anywhere, each start equally often", () => {
+  it("reads windows at random starts, each start equally often", () => {
     const t = tableOf(newPool(), [5]);
     const counts = new StaticArray<u32>(5);
     const d = newDraw(1, 3);
@@ -146,7 +146,7 @@ describe("draw", () => {
     expect<u32>(counts[3] + counts[4]).toBe(0);
   });
 
-  it("chooses rows by start, count and step, from either end; outside is padding", () => {
+  it("selects rows by start, count and step from either end, and pads rows outside", () => {
     const d = drawAll(tableOf(newPool(), [4, 2]), 4, 0);
     equal(numbers(d, 1, 2, 1), [1, 2, 11, -1]);
     equal(numbers(d, -1, 1, 1), [3, 11]);
@@ -156,7 +156,7 @@ describe("draw", () => {
     equal(numbers(d, 9, 1, 1), [-1, -1]);
   });
 
-  it("chooses rows by a list, in any order and more than once, from both ends; outside is padding", () => {
+  it("selects rows with a list, in any order, repeated and from both ends, and pads rows outside", () => {
     const d = drawAll(tableOf(newPool(), [4, 2]), 4, 0);
     equal(listed(d, [2, 0, 2]), [2, 0, 2, -1, 10, -1]);
     equal(listed(d, [-1, 0, -4]), [3, 0, 0, 11, 10, -1]);
@@ -166,7 +166,7 @@ describe("draw", () => {
     equal(listed(d, [i32.MAX_VALUE, 0]), [3, 0, 11, 10]);
   });
 
-  it("stops at the end of an episode unless it may cross", () => {
+  it("stops at the end of an episode unless it may cross episodes", () => {
     const p = newPool();
     const t = tableOf(p, []);
     const s = newStream(p, 8);
@@ -191,7 +191,7 @@ describe("draw", () => {
     equal(numbers(drawAll(t, 2, 1), 0, 2, 1), [rows, rows + 1]);
   });
 
-  it("names runs of neighbours for the host to copy", () => {
+  it("lists runs of adjacent rows for the host to copy", () => {
     const t = tableOf(newPool(), [3, 1]);
     const d = drawAll(t, 3, 0);
     // Simulates a leaf with a separate column.

@@ -23,12 +23,12 @@ function split(m: Mixture, sources: u32, n: u32, exact: u32): u32[] {
 }
 
 describe("a mixture", () => {
-  test("of one source gives all rows from it", () => {
+  test("of one source draws all rows from it", () => {
     expect(split(mixtureOf([0.25]), 1, 7, 1)).toStrictEqual([7]);
     expect(split(mixtureOf([0.25]), 1, 7, 0)).toStrictEqual([7]);
   });
 
-  test("rounds to the largest remainders, and carries what is left", () => {
+  test("rounds to the largest remainders, and carries the rest over", () => {
     const m = mixtureOf([1, 1]);
     expect(split(m, 2, 5, 1)).toStrictEqual([3, 2]);
     expect(load<f64>(m.carry(0, 2))).toBe(-0.5);
@@ -37,7 +37,7 @@ describe("a mixture", () => {
     expect(load<f64>(m.carry(0, 2))).toBe(0);
   });
 
-  test("gives single rows in turn", () => {
+  test("draws single rows from its sources in turn", () => {
     const m = mixtureOf([0.25, 0.5, 0.25]);
     const counts: u32[] = [0, 0, 0];
     for (let k = 0; k < 400; k++) {
@@ -47,7 +47,7 @@ describe("a mixture", () => {
     expect(counts).toStrictEqual([100, 200, 100]);
   });
 
-  test("takes back what a source with less than nothing had too much", () => {
+  test("draws fewer rows from other sources if one source has a negative quota", () => {
     const m = mixtureOf([1, 1, 1]);
     store<f64>(m.carry(0, 3), -3);
     store<f64>(m.carry(1, 3), 2);
@@ -58,7 +58,7 @@ describe("a mixture", () => {
     expect(split(m, 3, 3, 1)).toStrictEqual([3, 0, 0]);
   });
 
-  test("never draws from a source without a share", () => {
+  test("never draws from a source with share 0", () => {
     const m = mixtureOf([0, 3, 0, 1, 0]);
     let first: u32 = 0;
     for (let k = 0; k < 100; k++) {

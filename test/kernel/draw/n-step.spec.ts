@@ -58,31 +58,31 @@ function is(d: Draw, ret: f64, discount: f64, steps: u32, terminated: bool, trun
 }
 
 describe("n-step", () => {
-  it("sums discounted rewards; the last row of the window is the bootstrap", () => {
+  it("sums discounted rewards, and the last row of the window is the bootstrap", () => {
     is(nStep([1, 2, 4, 8], [1, 1, 1, 1], false, DISCOUNT, 3, 0), 1 + 2 / 2.0 + 4 / 4.0, 0.125, 3, false, false);
     is(nStep([1, 2, 4, 8], [1, 1, 1, 1], false, DISCOUNT, 2, 0), 2, 0.25, 2, false, false);
     is(nStep([1, 2, 4, 8], [1, 1, 1, 1], false, DISCOUNT, 1, 0), 1, 0.5, 1, false, false);
   });
 
-  it("takes what there is where the window is shorter than n", () => {
+  it("sums the available steps if the window is shorter than n", () => {
     is(nStep([1, 2], [1, 1], false, DISCOUNT, 5, 0), 1, 0.5, 1, false, false);
     is(nStep([1, 2], [1, 1], false, DISCOUNT, 5, OWN), 2, 0.25, 2, false, false);
     is(nStep([1], [1], false, DISCOUNT, 5, 0), 0, 1, 0, false, false);
     is(nStep([1], [1], false, DISCOUNT, 5, OWN), 1, 0.5, 1, false, false);
   });
 
-  it("weighs by the steps' own discounts, and stops at 0", () => {
+  it("multiplies by the steps' own discounts, and stops at 0", () => {
     is(nStep([1, 2, 4, 8], [0.5, 0.5, 0.5, 1], false, DISCOUNT, 3, 0), 1 + 2 / 4.0 + 4 / 16.0, 1 / 64.0, 3, false, false);
     is(nStep([1, 2, 4, 8], [1, 0, 1, 1], false, DISCOUNT, 3, 0), 2, 0, 2, true, false);
     is(nStep([1, 2, 4], [0, 1, 1], true, DISCOUNT, 2, 0), 1, 0, 1, true, false);
   });
 
-  it("reads a terminal flag instead where it is told to", () => {
+  it("reads terminal flags instead of discounts if their leaf is set", () => {
     is(nStep([1, 2, 4, 8], [0, 1, 0, 0], false, DISCOUNT, 3, TERMINAL), 2, 0, 2, true, false);
     is(nStep([1, 2, 4, 8], [0, 0, 0, 0], false, DISCOUNT, 3, TERMINAL), 3, 0.125, 3, false, false);
   });
 
-  it("says truncated where the episode ends and the value goes on", () => {
+  it("sets truncated if the episode ends with a discount above 0", () => {
     is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 5, OWN), 3, 0.125, 3, false, true);
     is(nStep([1, 2, 4], [1, 1, 0], true, DISCOUNT, 5, OWN), 3, 0, 3, true, false);
     // The last row is only the bootstrap. Reading reaches it, so the end of the episode is noticed.
@@ -90,7 +90,7 @@ describe("n-step", () => {
     is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 1, 0), 1, 0.5, 1, false, false);
   });
 
-  it("takes a final step for the bootstrap, never for a step of the return, and masks where it says terminated", () => {
+  it("uses a final step only for the bootstrap, and sets terminated or truncated from its mark", () => {
     for (let own: u32 = 0; own < 2; own++) {
       for (let n: u32 = 2; n < 9; n++) {
         is(nStep([1, 2, 4], [1, 1, 1], false, DISCOUNT, n, own, LINK_ENDS), 2, 0, 2, true, false);
@@ -105,13 +105,13 @@ describe("n-step", () => {
     }
   });
 
-  it("looks behind a whole return for a plain end where it is told to", () => {
+  it("looks for a plain end after a complete return with ENDS_BEHIND", () => {
     is(nStep([1, 2, 4], [1, 1, 1], true, NONE, 2, ENDS_BEHIND), 2, 0.25, 2, false, true);
     is(nStep([1, 2, 4], [1, 1, 1], true, NONE, 1, ENDS_BEHIND), 1, 0.5, 1, false, false);
     is(nStep([1, 2, 4], [1, 1, 1], true, NONE, 2, 0), 2, 0.25, 2, false, false);
   });
 
-  it("becomes f32 in its place", () => {
+  it("converts returns to f32 in place", () => {
     const d = newDraw(5, 5);
     d.count = 5;
     for (let i: u32 = 0; i < 5; i++) store<f64>(d.f64At(RETURN, i), <f64>i + 0.1);
@@ -119,7 +119,7 @@ describe("n-step", () => {
     for (let i: u32 = 0; i < 5; i++) expect<f32>(load<f32>(d.column(RETURN) + ((<usize>i) << 2))).toBe(<f32>(<f64>i + 0.1));
   });
 
-  it("never ends without a leaf of ends, but for the episode's own", () => {
+  it("ends only with the episode if there is no leaf of discounts", () => {
     is(nStep([1, 2, 4], [0, 0, 0], false, NONE, 2, OWN), 2, 0.25, 2, false, false);
     is(nStep([1, 2, 4], [0, 0, 0], true, NONE, 9, OWN), 3, 0.125, 3, false, true);
   });

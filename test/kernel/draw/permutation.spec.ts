@@ -3,7 +3,7 @@ import { Permutation, placesOf } from "../../../assembly/draw/permutation";
 const order = changetype<Permutation>(memory.data(64, 16));
 
 describe("a permutation", () => {
-  it("gives each number once, at every size up to 600 and around powers of 2", () => {
+  it("contains each number once, at every size up to 600 and around powers of 2", () => {
     const sizes: u32[] = [1023, 1024, 1025, 65535, 65536, 65537, 1 << 20];
     for (let n: u32 = 1; n <= 600; n++) sizes.push(n);
     for (let k = 0; k < sizes.length; k++) {
@@ -19,7 +19,7 @@ describe("a permutation", () => {
     expect<bool>(true).toBe(true);
   });
 
-  it("depends on the seed and the epoch, and on nothing else", () => {
+  it("depends only on the seed and the epoch", () => {
     order.begin(1000, 1, 2);
     const first = order.at(0);
     const last = order.at(999);
@@ -37,7 +37,7 @@ describe("a permutation", () => {
     expect<bool>(order.at(0) == first && order.at(999) == last).toBe(true);
   });
 
-  it("brings each number to each place alike, and behind each other one (chi-square, 15 and 239 degrees, p > 0.001)", () => {
+  it("places numbers and adjacent pairs uniformly (chi-square, 15 and 239 degrees, p > 0.001)", () => {
     const places = new StaticArray<u32>(16 * 16);
     const pairs = new StaticArray<u32>(16 * 16);
     for (let seed: u32 = 0; seed < 16000; seed++) {

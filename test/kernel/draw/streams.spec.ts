@@ -87,7 +87,7 @@ describe("a set of streams", () => {
     openArena(8 << 20);
   });
 
-  it("draws windows from the lanes of a writer, which forget", () => {
+  it("draws windows from the lanes of a writer that drops old steps", () => {
     const p = newPool();
     const base = zeroed(3 * stream_bytes(4));
     // The streams are adjacent, like the lanes of a writer.
@@ -123,7 +123,7 @@ describe("a set of streams", () => {
     expect<i32>(check(set, 3)).toBe(0);
   });
 
-  it("grows over the border of a granule, and keeps every step", () => {
+  it("grows past the end of a granule, and keeps every step", () => {
     const p = newPool();
     const set = grown(p, 2);
     const writer = newStream(p, 1);
@@ -145,7 +145,7 @@ describe("a set of streams", () => {
     expect<i32>(pool_check(changetype<usize>(p))).toBe(0);
   });
 
-  it("has streams that go on in one episode, whoever was lent in between", () => {
+  it("continues each stream's episode after the writer has borrowed another stream", () => {
     const p = newPool();
     const set = grown(p, 2);
     const writer = newStream(p, 8);
@@ -172,7 +172,7 @@ describe("a set of streams", () => {
     expect<i32>(check(set, 2)).toBe(0);
   });
 
-  it("draws by steps, or all alike, and only streams that are shown and long enough", () => {
+  it("draws in proportion to steps or uniformly, and only from visible and long enough streams", () => {
     const p = newPool();
     const set = grown(p, 5);
     const writer = newStream(p, 1);
@@ -208,7 +208,7 @@ describe("a set of streams", () => {
     expect<u32>(streams_draw(set, at, 1, 7, BY_STEPS)).toBe(0);
   });
 
-  it("draws the only window that there is", () => {
+  it("draws the only window", () => {
     const p = newPool();
     const set = grown(p, 1);
     const writer = newStream(p, 1);
@@ -220,7 +220,7 @@ describe("a set of streams", () => {
     expect<u32>(streams_draw(set, changetype<usize>(draw), 1, 2, BY_STEPS)).toBe(0);
   });
 
-  it("is as it was where no memory is left", () => {
+  it("is unchanged if memory is full", () => {
     openArena(64 * 4096);
     const p = newPool();
     const set = grown(p, 2);
@@ -238,7 +238,7 @@ describe("a set of streams", () => {
     expect<u32>(stream_length(streamOf(set, 0))).toBe(11);
   });
 
-  it("has streams with a limit, which grow up to it and then let the oldest go", () => {
+  it("has streams with a limit, which grow up to it and then drop their oldest steps", () => {
     const p = newPool();
     const room: u32 = 4;
     const limit: u32 = 1500;
@@ -266,7 +266,7 @@ describe("a set of streams", () => {
     expect<f64>(arena_left()).toBe(left, "the ring's own memory was given back");
   });
 
-  it("may hold another stream's steps as well, and let the oldest go", () => {
+  it("may hold the steps of another stream, and drop the oldest", () => {
     const p = newPool();
     const writer = newStream(p, 1);
     const set = grown(p, 3);

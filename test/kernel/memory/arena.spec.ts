@@ -16,7 +16,7 @@ describe("arena", () => {
     openArena(MIB);
   });
 
-  it("begins behind the static data, on a granule", () => {
+  it("starts after the static data, on a granule", () => {
     arena_init(0xfffff, 0);
     const first = arena_alloc(1);
     expect<u32>(first % GRANULE).toBe(0);
@@ -27,7 +27,7 @@ describe("arena", () => {
     expect<usize>(zeroed(1)).toBe(GRANULE);
   });
 
-  it("gives whole granules, none for less than one", () => {
+  it("allocates whole granules, at least one", () => {
     const left = arena_left();
     expect<f64>(left).toBe(<f64>MIB);
     arena_alloc(0);
@@ -40,7 +40,7 @@ describe("arena", () => {
     expect<i32>(arena_check()).toBe(0);
   });
 
-  it("refuses one byte more than the limit, and nothing has changed", () => {
+  it("rejects one byte more than the limit, and changes nothing", () => {
     expect<u32>(arena_alloc(MIB + 1)).toBe(0);
     expect<i32>(error_code()).toBe(E_OUT_OF_MEMORY);
     expect<f64>(error_value()).toBe(MIB + 1);
@@ -65,7 +65,7 @@ describe("arena", () => {
     expect<i32>(arena_check()).toBe(2, "a top that the memory does not reach");
   });
 
-  it("gives a freed run again, zeroed", () => {
+  it("reuses a freed run, zeroed", () => {
     const run = zeroed(3 * GRANULE);
     memory.fill(run, 255, 3 * GRANULE);
     arena_free(<u32>run, 3 * GRANULE);
@@ -75,7 +75,7 @@ describe("arena", () => {
     expect<bool>(isZero(run, 3 * GRANULE)).toBe(true);
   });
 
-  it("cuts a longer run and keeps the rest", () => {
+  it("splits a longer run and keeps the rest", () => {
     const run = zeroed(7 * GRANULE);
     arena_free(<u32>run, 7 * GRANULE);
     expect<usize>(zeroed(2 * GRANULE)).toBe(run);
@@ -84,13 +84,13 @@ describe("arena", () => {
     expect<f64>(arena_left()).toBe(MIB - 7 * GRANULE);
   });
 
-  it("frees nothing for handle 0", () => {
+  it("ignores a free of handle 0", () => {
     arena_free(0, 4096);
     expect<f64>(arena_left()).toBe(MIB);
     expect<i32>(arena_check()).toBe(0);
   });
 
-  it("notices a free run that was written to, and a wrong header", () => {
+  it("arena_check detects a write to a free run and a wrong header", () => {
     const run = zeroed(4 * GRANULE);
     arena_free(<u32>run, 4 * GRANULE);
     store<u32>(run, 2, 4);
@@ -107,7 +107,7 @@ describe("arena", () => {
     expect<i32>(arena_check()).toBe(0);
   });
 
-  it("never gives the same granule twice, over thousands of takes and frees", () => {
+  it("never allocates a granule twice, in thousands of calls", () => {
     const dice = new Dice(3);
     const runs: u32[] = [];
     const sizes: u32[] = [];

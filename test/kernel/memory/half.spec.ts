@@ -81,10 +81,10 @@ function narrowed(bits: u32, brain: bool): i32 {
 }
 
 describe("halves", () => {
-  it("convert all 65,536 of f16, and round between them", () => check(false));
-  it("convert all 65,536 of bf16, and round between them", () => check(true));
+  it("convert all 65,536 values of f16, and round numbers between them", () => check(false));
+  it("convert all 65,536 values of bf16, and round numbers between them", () => check(true));
 
-  it("refuse what would become infinite", () => {
+  it("reject finite numbers that would become infinite", () => {
     expect<i32>(narrowed(reinterpret<u32>(<f32>65504), false)).toBe(0x7bff);
     expect<i32>(narrowed(reinterpret<u32>(<f32>65519.99), false)).toBe(0x7bff);
     expect<i32>(narrowed(reinterpret<u32>(<f32>65520), false)).toBe(-1);
@@ -97,7 +97,7 @@ describe("halves", () => {
     expect<i32>(narrowed(0xff800000, true)).toBe(0xff80);
   });
 
-  it("keep the sign of zero, what lies below the least half, and NaN", () => {
+  it("keep the sign of zero and NaN, and round numbers below the least half", () => {
     expect<i32>(narrowed(0x80000000, false)).toBe(0x8000);
     expect<i32>(narrowed(reinterpret<u32>(<f32>(F16_LEAST / 2)), false)).toBe(0);
     expect<i32>(narrowed(reinterpret<u32>(<f32>(F16_LEAST / 2)) + 1, false)).toBe(1);

@@ -15,7 +15,7 @@ function fraction(output: u64): f64 {
 }
 
 describe("random", () => {
-  it("gives the first ten outputs of xoshiro256** from the state 1, 2, 3, 4", () => {
+  it("returns the first ten outputs of xoshiro256** from the state 1, 2, 3, 4", () => {
     const published: u64[] = [
       11520, 0, 1509978240, 1215971899390074240, 1216172134540287360, 607988272756665600, 16172922978634559625, 8476171486693032832, 10595114339597558777,
       2904607092377533576,
@@ -28,7 +28,7 @@ describe("random", () => {
     expect<u64>(load<u64>(state, 24)).toBe(4336610201886040825);
   });
 
-  it("seeds with splitmix64: from 1234567 come its published outputs", () => {
+  it("seeds with splitmix64: the seed 1234567 produces the published outputs", () => {
     // With these seeds, the mixed words of seed and stream combine to 1234567.
     expect<u32>(random_bytes()).toBe(32);
     for (let k = 0; k < 2; k++) {
@@ -41,7 +41,7 @@ describe("random", () => {
     }
   });
 
-  it("gives streams and seeds that differ", () => {
+  it("produces different states for different streams and seeds", () => {
     const seen = new Set<u64>();
     for (let stream: u32 = 0; stream < 32; stream++) {
       for (let seed: u32 = 0; seed < 32; seed++) {
@@ -62,7 +62,7 @@ describe("random", () => {
     expect<f64>(random_f64(state)).toBe(0);
   });
 
-  it("gives the integers that Lemire's method gives", () => {
+  it("returns the integers of Lemire's method", () => {
     const sixes: u32[] = [1, 4, 3, 0, 0, 4, 5, 2, 0, 5, 4, 5];
     random_init(state, 42, 0, 3);
     for (let i = 0; i < sixes.length; i++) expect<u32>(random_below(state, 6)).toBe(sixes[i]);
@@ -74,7 +74,7 @@ describe("random", () => {
     for (let i = 0; i < threeQuarters.length; i++) expect<u32>(random_below(state, 0xc0000000)).toBe(threeQuarters[i]);
   });
 
-  it("rejects only where n does not divide 2^32", () => {
+  it("rejects words only if n does not divide 2^32", () => {
     // With s1 = 0, the first output is 0, the only word that must be rejected for 3.
     setState(1, 0, 0x9e3779b97f4a7c15, 4);
     random_f64(state);
@@ -100,7 +100,7 @@ describe("random", () => {
     expect<u32>(random_below(state, 1)).toBe(0);
   });
 
-  it("gives ten numbers equally often (chi-square, 9 degrees, p > 0.001)", () => {
+  it("draws ten numbers equally often (chi-square, 9 degrees, p > 0.001)", () => {
     const counts = new StaticArray<u32>(10);
     random_init(state, 2026, 0, 0);
     for (let i = 0; i < 100000; i++) counts[random_below(state, 10)] += 1;

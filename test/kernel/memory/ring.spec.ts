@@ -13,7 +13,7 @@ function empty(capacity: u32): Ring {
 }
 
 describe("ring", () => {
-  it("holds one with capacity 1", () => {
+  it("holds one entry with capacity 1", () => {
     const ring = empty(1);
     expect<u32>(ring.push(7)).toBe(0);
     expect<u32>(ring.get(0)).toBe(7);
@@ -24,7 +24,7 @@ describe("ring", () => {
     expect<u32>(ring.push(9)).toBe(0);
   });
 
-  it("goes on at index 0 behind the last entry", () => {
+  it("continues at index 0 after the last entry", () => {
     const ring = empty(3);
     for (let value: u32 = 1; value <= 3; value++) ring.push(value);
     ring.shift();
@@ -33,7 +33,7 @@ describe("ring", () => {
     expect<u32>(ring.index(2)).toBe(0);
   });
 
-  it("turns a full ring: the n oldest become the youngest", () => {
+  it("rotates a full ring: the n oldest entries become the youngest", () => {
     for (let n: u32 = 0; n <= 5; n++) {
       const ring = empty(5);
       for (let value: u32 = 0; value < 5; value++) ring.push(value);
@@ -42,7 +42,7 @@ describe("ring", () => {
     }
   });
 
-  it("is a queue, in lock-step with an array", () => {
+  it("is a queue in lockstep with an array", () => {
     const dice = new Dice(1);
     for (let capacity: u32 = 1; capacity <= 6; capacity++) {
       const ring = empty(capacity);

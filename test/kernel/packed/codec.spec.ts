@@ -35,7 +35,7 @@ describe("packed/patch", () => {
     openArena(8 << 20);
   });
 
-  it("makes one frame of another, of every size, and writes nothing else", () => {
+  it("turns one frame into another of any size, and writes nothing outside it", () => {
     const dice = new Dice(1);
     for (let k = 0; k < SIZES.length; k++) {
       const n = SIZES[k];
@@ -73,7 +73,7 @@ describe("packed/patch", () => {
     }
   });
 
-  it("takes no bytes that would change anything else", () => {
+  it("rejects bytes that would write outside the frame", () => {
     const dice = new Dice(2);
     const n: u32 = 1000;
     const work = zeroed(workBytes(n));
@@ -107,7 +107,7 @@ describe("packed/lz4", () => {
     openArena(8 << 20);
   });
 
-  it("gives every frame back, of every size, and writes nothing else", () => {
+  it("restores every frame of any size, and writes nothing outside it", () => {
     const dice = new Dice(3);
     for (let k = 0; k < SIZES.length; k++) {
       const n = SIZES[k];
@@ -140,7 +140,7 @@ describe("packed/lz4", () => {
     }
   });
 
-  it("takes any bytes, and writes nothing but the frame", () => {
+  it("decodes any bytes without writing outside the frame", () => {
     const dice = new Dice(4);
     const n: u32 = 700;
     const work = zeroed(workBytes(n));
@@ -163,7 +163,7 @@ describe("packed/lz4", () => {
     assert(taken > 100, "some were blocks all the same");
   });
 
-  it("writes what the format says: a sequence of a known block", () => {
+  it("writes the sequences of a known block", () => {
     const n: u32 = 256;
     const work = zeroed(workBytes(n));
     initWork(work);

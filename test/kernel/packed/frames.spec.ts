@@ -46,7 +46,7 @@ function paint(at: usize, n: u32, dice: Dice, lane: u32, time: u32, noise: bool)
 }
 
 describe("packed frames", () => {
-  it("are what they were, whatever comes and goes", () => {
+  it("keep their bytes while other frames are added and released", () => {
     const SIZES: u32[] = [256, 1000, 7056, 30000, 70000];
     for (let k = 0; k < SIZES.length; k++) {
       const n = SIZES[k];
@@ -103,7 +103,7 @@ describe("packed frames", () => {
     }
   });
 
-  it("keep a base that frames need after its own frame has gone", () => {
+  it("keep a base that a later frame needs after the base's own frame is released", () => {
     openArena(2 << 20);
     const n: u32 = 1000;
     const frames = packedPool(n, 50);
@@ -131,7 +131,7 @@ describe("packed frames", () => {
     check(frames);
   });
 
-  it("that do not pack stand as they are, and are tried ever more seldom", () => {
+  it("are stored raw if they do not compress, and are tried less and less often", () => {
     openArena(8 << 20);
     const n: u32 = 7056;
     const frames = packedPool(n, 84);
@@ -160,7 +160,7 @@ describe("packed frames", () => {
     assert(packed, "it was tried again");
   });
 
-  it("refuse where there is no room, and change nothing", () => {
+  it("reject a frame if memory is full, and change nothing", () => {
     openArena(640 << 10);
     const n: u32 = 7056;
     const frames = packedPool(n, 84);
@@ -181,7 +181,7 @@ describe("packed frames", () => {
     assert(arena_left() < 80000, "for lack of memory alone");
   });
 
-  it("are not loaded into rows that are queued as freed, whose heads are the queue's", () => {
+  it("are not loaded into rows that are queued as free", () => {
     openArena(1 << 20);
     const entries = changetype<usize>(entriesOf(packedPool(256, 16).packed()));
     // Rows 1 and 3 are separate runs.

@@ -18,13 +18,13 @@ function write(text: string): u32 {
 }
 
 describe("crc32c", () => {
-  it("gives the check value of 123456789", () => {
+  it("returns the check value of 123456789", () => {
     expect<u32>(crc32c(0, bytes, write("123456789"))).toBe(0xe3069283);
     expect<u32>(crc32c(0, bytes, write("a"))).toBe(0xc1d04330);
     expect<u32>(crc32c(0, bytes, 0)).toBe(0);
   });
 
-  it("gives the vectors of RFC 3720, B.4", () => {
+  it("returns the vectors of RFC 3720, B.4", () => {
     memory.fill(bytes, 0, 32);
     expect<u32>(crc32c(0, bytes, 32)).toBe(0x8a9136aa, "32 zeros");
     memory.fill(bytes, 255, 32);
@@ -35,7 +35,7 @@ describe("crc32c", () => {
     expect<u32>(crc32c(0, bytes, 32)).toBe(0x113fdb5c, "descending");
   });
 
-  it("is what one bit at a time gives, at every length and alignment", () => {
+  it("equals the bitwise checksum at every length and alignment", () => {
     for (let i: usize = 0; i < 128; i++) store<u8>(bytes + i, <u8>(i * 151 + 17));
     for (let offset: u32 = 0; offset < 9; offset++) {
       for (let length: u32 = 0; length < 70; length++) {
@@ -45,13 +45,13 @@ describe("crc32c", () => {
     expect<u32>(crc32c(0, bytes, 128)).toBe(bitwise(0, bytes, 128));
   });
 
-  it("goes on where it stopped", () => {
+  it("continues from a previous checksum", () => {
     const whole = crc32c(0, bytes, 100);
     for (let cut: u32 = 0; cut <= 100; cut++) assert(crc32c(crc32c(0, bytes, cut), bytes + cut, 100 - cut) == whole, "goes on");
     expect<u32>(crc32c(crc32c(0, bytes, 33), bytes + 33, 67)).toBe(whole);
   });
 
-  it("notices one bit", () => {
+  it("detects any changed bit", () => {
     const whole = crc32c(0, bytes, 64);
     for (let bit: u32 = 0; bit < 512; bit++) {
       const at = bytes + <usize>(bit >> 3);

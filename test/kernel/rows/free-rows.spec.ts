@@ -32,7 +32,7 @@ function same(free: FreeRows, model: u32[]): bool {
 }
 
 describe("free rows", () => {
-  it("gives the only row back and is empty again", () => {
+  it("returns the only row and is empty again", () => {
     const free = empty();
     for (let i = 0; i < 3; i++) {
       free.push(first);
@@ -44,7 +44,7 @@ describe("free rows", () => {
     }
   });
 
-  it("gives neighbours at once, as long as they were freed in order", () => {
+  it("returns adjacent rows together if they were freed in order", () => {
     const free = empty();
     for (let i: u32 = 0; i < 5; i++) free.push(first + i);
     free.push(first + 9);
@@ -58,7 +58,7 @@ describe("free rows", () => {
     expect<u32>(free.count).toBe(0);
   });
 
-  it("is a queue in lock-step with an array, whatever the order in which rows are freed", () => {
+  it("is a queue in lockstep with an array, for any order of frees", () => {
     for (let seed: u32 = 1; seed <= 12; seed++) {
       const dice = new Dice(seed);
       const free = empty();

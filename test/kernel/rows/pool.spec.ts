@@ -29,7 +29,7 @@ describe("pool", () => {
     openArena(8 << 20);
   });
 
-  it("lays blocks out below 64 KiB, at least one row each", () => {
+  it("limits blocks to 64 KiB, with at least one row each", () => {
     const sizes: u32[] = [1, 2, 8, 16, 52, 1000, 4096, 40000, 65500, 65508, 65536, 300000];
     for (let i = 0; i < sizes.length; i++) {
       for (let kind: u32 = NARROW; kind <= WIDE; kind++) {
@@ -47,7 +47,7 @@ describe("pool", () => {
     expect<u32>(poolOf(NARROW, 8).rows).toBe(1022);
   });
 
-  it("takes a hundredth of a small row's bytes more than the row and its HEAD, or less", () => {
+  it("adds at most about a hundredth of a small row's bytes to the row and its HEAD", () => {
     for (let bytes: u32 = 4; bytes <= 80; bytes += 4) {
       const p = poolOf(NARROW, bytes);
       const block = (p.blockBytes + GRANULE - 1) & ~(GRANULE - 1);
@@ -55,7 +55,7 @@ describe("pool", () => {
     }
   });
 
-  it("takes what pool_room told", () => {
+  it("takes the bytes that pool_room returned", () => {
     for (let bytes: u32 = 1; bytes < 40000; bytes += 1 + (bytes >> 2)) {
       for (let changes: u32 = 0; changes <= 1; changes++) {
         openArena(8 << 20);
@@ -73,7 +73,7 @@ describe("pool", () => {
     header().tracking = 0;
   });
 
-  it("gives each row bytes of its own, over the borders of blocks", () => {
+  it("stores separate bytes for each row, across blocks", () => {
     const p = newPool();
     const count: u32 = 2 * p.rows + 3;
     expect<bool>(reserveRows(p, count)).toBe(true);
@@ -94,7 +94,7 @@ describe("pool", () => {
     expect<u32>(pool_live(changetype<usize>(p))).toBe(count);
   });
 
-  it("hands out no row that is held, in lock-step with counts", () => {
+  it("never returns a row that is held, in lockstep with counts", () => {
     const dice = new Dice(12);
     const p = poolOf(NARROW, 8000);
     const rows: u32[] = [];
@@ -129,7 +129,7 @@ describe("pool", () => {
     expect<i32>(check(p)).toBe(0);
   });
 
-  it("takes neighbours of one block at a time", () => {
+  it("takes adjacent rows of one block at a time", () => {
     const p = newPool();
     reserveRows(p, 2 * p.rows);
     p.take();
@@ -141,7 +141,7 @@ describe("pool", () => {
     expect<u32>(p.takeMany(1)).toBe(row + 5);
   });
 
-  it("uses freed rows again before it asks for memory", () => {
+  it("reuses freed rows before it allocates memory", () => {
     const p = poolOf(NARROW, 1000);
     reserveRows(p, 1);
     for (let i: u32 = 0; i < p.capacity; i++) p.take();
@@ -156,7 +156,7 @@ describe("pool", () => {
     expect<i32>(check(p)).toBe(0);
   });
 
-  it("is as it was where no memory is left", () => {
+  it("is unchanged if memory is full", () => {
     openArena(3 * BLOCK_BYTES);
     const p = newPool();
     expect<bool>(reserveRows(p, 1)).toBe(true);
@@ -170,7 +170,7 @@ describe("pool", () => {
     expect<bool>(reserveRows(p, 1)).toBe(false);
   });
 
-  it("lets a row's frames go with it", () => {
+  it("releases the frames of a released row", () => {
     const frames = poolOf(NARROW, 32);
     const at = zeroed(pool_bytes(1));
     pool_init(at, 8, 1);
@@ -194,7 +194,7 @@ describe("pool", () => {
     expect<i32>(check(frames)).toBe(0);
   });
 
-  it("notices a count that is wrong", () => {
+  it("pool_check detects a wrong count", () => {
     const p = newPool();
     reserveRows(p, 3);
     const row = p.take();

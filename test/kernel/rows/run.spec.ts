@@ -22,7 +22,7 @@ describe("run", () => {
     openArena(1 << 20);
   });
 
-  it("holds and lets go each of its rows once", () => {
+  it("retains and releases each of its rows once", () => {
     const p = newPool();
     const rows = steps(newStream(p, 5), 5);
     for (let length: u32 = 1; length <= 5; length++) {
@@ -33,7 +33,7 @@ describe("run", () => {
     }
   });
 
-  it("frees rows that nobody else holds, and they are taken again in that order", () => {
+  it("frees rows without other holders, which are reused in that order", () => {
     const p = newPool();
     const s = newStream(p, 1);
     const first = append(s, 0);
@@ -46,7 +46,7 @@ describe("run", () => {
     expect<u32>(append(s, 41)).toBe(first);
   });
 
-  it("is not plain where it goes on in another block", () => {
+  it("is not plain if it continues in another block", () => {
     const p = newPool();
     const s = newStream(p, p.rows + 2);
     const rows = steps(s, p.rows + 2);
@@ -59,7 +59,7 @@ describe("run", () => {
     expect<u32>(Head.of(rows[p.rows]).refs).toBe(3);
   });
 
-  it("is read piece by piece as link by link, wherever in its blocks it begins and ends", () => {
+  it("has the same rows when read in pieces as in links, wherever it starts and ends", () => {
     const p = newPool();
     const count = 3 * p.rows + 4;
     const rows = steps(newStream(p, count), count);
@@ -77,7 +77,7 @@ describe("run", () => {
     }
   });
 
-  it("is read piece by piece where it goes on in the middle of a block, as rows that are used again do", () => {
+  it("has the same rows when read in pieces if it continues in the middle of a block", () => {
     const p = newPool();
     const count = 2 * p.rows + 4;
     const rows = steps(newStream(p, count), count);
@@ -95,7 +95,7 @@ describe("run", () => {
     }
   });
 
-  it("skips steps as links do, whatever kind it is: rows side by side, used again, or of two streams in turns", () => {
+  it("skips steps like links do, for adjacent, reused and interleaved rows", () => {
     const dice = new Dice(11);
     for (let round = 0; round < 12; round++) {
       openArena(1 << 20);
@@ -132,7 +132,7 @@ describe("run", () => {
     }
   });
 
-  it("is not piecewise where another stream has rows between", () => {
+  it("is not piecewise if another stream has rows in between", () => {
     const p = newPool();
     const a = newStream(p, 4);
     const b = newStream(p, 4);
@@ -142,7 +142,7 @@ describe("run", () => {
     expect<u32>(Run.retain(p, first, 2)).toBe(SINGLE);
   });
 
-  it("is neither plain nor single where an episode ends inside it, but may end with one", () => {
+  it("is neither plain nor single if an episode ends inside it, but may end with one", () => {
     const p = newPool();
     const s = newStream(p, 8);
     const a = append(s, 1);
@@ -154,7 +154,7 @@ describe("run", () => {
     expect<u32>(Run.retain(p, b, 1)).toBe(NEIGHBOURS);
   });
 
-  it("lets go of overlapping runs at once as it does one by one", () => {
+  it("releaseMany releases overlapping runs as single releases do", () => {
     for (let items: u32 = 1; items <= 9; items++) {
       for (let length: u32 = 1; length <= 6; length++) {
         openArena(1 << 20);

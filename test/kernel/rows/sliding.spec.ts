@@ -118,7 +118,7 @@ describe("sliding windows", () => {
     openArena(1 << 20);
   });
 
-  it("hold what they have in common once, and let one row go as the oldest leaves", () => {
+  it("hold shared rows once, and release one row when the oldest window leaves", () => {
     const world = new World(6);
     for (let k = 0; k < 40; k++) {
       world.append(0);
@@ -137,7 +137,7 @@ describe("sliding windows", () => {
     expect<u32>(pool_live(changetype<usize>(world.pool))).toBe(6);
   });
 
-  it("come apart where one leaves from the middle, and are held each by itself then", () => {
+  it("are held separately after a window in the middle leaves", () => {
     const world = new World(5);
     for (let k = 0; k < 8; k++) {
       world.append(0);
@@ -155,7 +155,7 @@ describe("sliding windows", () => {
     expect<u32>(pool_live(changetype<usize>(world.pool))).toBe(5);
   });
 
-  it("follow none that has left, and none of another length", () => {
+  it("do not follow a window that has left, or a window of another length", () => {
     const world = new World(9);
     for (let k = 0; k < 5; k++) world.append(0);
     world.create(0, 5);
@@ -176,7 +176,7 @@ describe("sliding windows", () => {
     expect<bool>(world.check()).toBe(true);
   });
 
-  it("may be three alike of one row, for as many tables; a fourth holds its rows by itself", () => {
+  it("share one row for up to three equal windows, and a fourth holds its rows separately", () => {
     const world = new World(5);
     for (let k = 0; k < 12; k++) {
       world.append(0);
@@ -191,7 +191,7 @@ describe("sliding windows", () => {
     }
   });
 
-  it("are held as often as a count of them says, whatever comes and goes", () => {
+  it("have the counted number of holds, in any order of changes", () => {
     for (let seed = 1; seed <= 60; seed++) {
       openArena(1 << 20);
       const dice = new Dice(seed);

@@ -41,7 +41,7 @@ describe("stream", () => {
     openArena(1 << 20);
   });
 
-  it("holds the last step only, where it keeps one", () => {
+  it("holds only the last step if it keeps one", () => {
     const p = newPool();
     const s = newStream(p, 1);
     for (let i = 0; i < 50; i++) {
@@ -54,7 +54,7 @@ describe("stream", () => {
     expect<u32>(stream_episode_steps(changetype<usize>(s))).toBe(50);
   });
 
-  it("links steps in order and forgets the oldest", () => {
+  it("links steps in order and drops the oldest", () => {
     const p = newPool();
     const s = newStream(p, 3);
     for (let i = 0; i < 100; i++) append(s, i);
@@ -67,7 +67,7 @@ describe("stream", () => {
     expect<i32>(check(s)).toBe(0);
   });
 
-  it("opens an episode with the first step after an end, and links nothing over it", () => {
+  it("opens an episode with the first step after an end, without a link across the end", () => {
     const p = newPool();
     const s = newStream(p, 4);
     const a = append(s, 1);
@@ -83,7 +83,7 @@ describe("stream", () => {
     expect<u32>(a).not.toBe(b);
   });
 
-  it("keeps its steps over an end where it is told to, and marks it", () => {
+  it("keeps its steps across an end with `across`, and marks the end", () => {
     const p = newPool();
     const s = newStream(p, 4);
     const a = append(s, 1);
@@ -97,7 +97,7 @@ describe("stream", () => {
     expect<i32>(check(s)).toBe(0);
   });
 
-  it("gives its rows back when it is cleared", () => {
+  it("releases its rows when it is cleared", () => {
     const p = newPool();
     const s = newStream(p, 5);
     for (let i = 0; i < 9; i++) append(s, i);
@@ -109,7 +109,7 @@ describe("stream", () => {
     expect<u32>(stream_length(changetype<usize>(s))).toBe(1);
   });
 
-  it("stores an equal frame once, zeros not at all", () => {
+  it("stores an equal frame once, and zeros not at all", () => {
     const frames = changetype<Pool>(zeroed(pool_bytes(1)));
     pool_init(changetype<usize>(frames), 8, 1);
     pool_leaf(changetype<usize>(frames), 0, 0, U8, 8, 0, 0, 1, 0);
@@ -134,7 +134,7 @@ describe("stream", () => {
     expect<i32>(pool_check(changetype<usize>(frames))).toBe(0);
   });
 
-  it("takes leaves of another stream's newest step over: bytes, and numbers of frames, which are held", () => {
+  it("copies leaves from another stream's newest step, and holds their frames", () => {
     const frames = changetype<Pool>(zeroed(pool_bytes(1)));
     pool_init(changetype<usize>(frames), 8, 1);
     pool_leaf(changetype<usize>(frames), 0, 0, U8, 8, 0, 0, 1, 0);
@@ -159,7 +159,7 @@ describe("stream", () => {
     expect<u32>(pool_live(changetype<usize>(frames))).toBe(0, "and goes with it");
   });
 
-  it("is as it was where no memory is left", () => {
+  it("is unchanged if memory is full", () => {
     openArena(32 * 4096);
     const p = newPool();
     const s = newStream(p, 1 << 13);

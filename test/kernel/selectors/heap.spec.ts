@@ -72,7 +72,7 @@ function lockStep(greatest: bool, unit: f64 = 1): void {
 }
 
 describe("heap", () => {
-  it("has no top when it is empty", () => {
+  it("has no top if it is empty", () => {
     const heap = empty(1, false);
     expect<u32>(heap.top()).toBe(0);
     changeOf(1, 3);
@@ -84,15 +84,15 @@ describe("heap", () => {
     expect<i32>(heap.check(0, 1)).toBe(0);
   });
 
-  it("picks the least, in lock-step with a search of all", () => {
+  it("selects the least priority, in lockstep with a linear search", () => {
     lockStep(false);
   });
 
-  it("picks the greatest, in lock-step with a search of all", () => {
+  it("selects the greatest priority, in lockstep with a linear search", () => {
     lockStep(true);
   });
 
-  it("tells apart priorities that differ only in bits that an entry does not hold, likewise", () => {
+  it("distinguishes priorities that differ only in bits outside an entry", () => {
     // With two or more slots, an entry has too few bits for the last bit of a priority.
     for (let bits = 44; bits <= 52; bits++) {
       lockStep(false, 1 / <f64>((<u64>1) << bits));
@@ -100,7 +100,7 @@ describe("heap", () => {
     }
   });
 
-  it("gives everything in order, at every size of a 4-ary tree up to 70", () => {
+  it("returns all slots in order, at every size of a 4-ary tree up to 70", () => {
     for (let n: u32 = 1; n <= SLOTS; n++) {
       const dice = new Dice(100 + n);
       const heap = empty(n, false);
@@ -120,7 +120,7 @@ describe("heap", () => {
     }
   });
 
-  it("exchanges the top for another slot, in lock-step with a search of all", () => {
+  it("exchanges the top for another slot, in lockstep with a linear search", () => {
     for (let slots: u32 = 1; slots <= SLOTS; slots += slots < 8 ? 1 : 13) {
       const dice = new Dice(slots);
       const heap = empty(slots, false);
@@ -146,7 +146,7 @@ describe("heap", () => {
     }
   });
 
-  it("lets the least recently touched of equals go first", () => {
+  it("selects the least recently changed slot of equal priorities", () => {
     const heap = empty(3, true);
     for (let slot: u32 = 1; slot <= 3; slot++) {
       changeOf(slot, 1);
@@ -158,7 +158,7 @@ describe("heap", () => {
     expect<u32>(heap.top()).toBe(2);
   });
 
-  it("notices a priority that changed behind its back", () => {
+  it("check detects a priority that was changed outside the heap", () => {
     const heap = empty(5, false);
     for (let slot: u32 = 1; slot <= 5; slot++) {
       changeOf(slot, <f64>slot);

@@ -11,14 +11,14 @@ function empty(slots: u32): Order {
 }
 
 describe("order", () => {
-  it("has neither an oldest nor a youngest when it is empty", () => {
+  it("has neither an oldest nor a youngest slot if it is empty", () => {
     const order = empty(3);
     expect<u32>(order.oldest).toBe(0);
     expect<u32>(order.youngest()).toBe(0);
     expect<i32>(order.check(0, 3)).toBe(0);
   });
 
-  it("is a circle of one", () => {
+  it("links a single slot to itself", () => {
     const order = empty(1);
     order.insert(1);
     expect<u32>(order.oldest).toBe(1);
@@ -31,7 +31,7 @@ describe("order", () => {
     expect<i32>(order.check(0, 1)).toBe(0);
   });
 
-  it("is an array in lock-step: inserts, removals anywhere, renewals", () => {
+  it("matches an array in lockstep: inserts, removals anywhere, renewals", () => {
     for (let slots: u32 = 1; slots <= 9; slots++) {
       const dice = new Dice(slots);
       const order = empty(slots);
@@ -63,7 +63,7 @@ describe("order", () => {
     }
   });
 
-  it("notices a wrong count and a broken link", () => {
+  it("check detects a wrong count and a broken link", () => {
     const order = empty(5);
     for (let slot: u32 = 1; slot <= 5; slot++) order.insert(slot);
     expect<i32>(order.check(0, 5)).toBe(1);

@@ -51,7 +51,7 @@ function matches(model: u32[]): bool {
 }
 
 describe("ranks", () => {
-  it("finds the only one", () => {
+  it("finds the only slot", () => {
     begin(1);
     insert(1);
     expect<bool>(matches([1])).toBe(true);
@@ -61,7 +61,7 @@ describe("ranks", () => {
     expect<i32>(check(0)).toBe(0);
   });
 
-  it("keeps no bits as long as items leave at the ends only", () => {
+  it("keeps no bits while items leave only at the ends", () => {
     begin(100);
     const model: u32[] = [];
     for (let slot: u32 = 1; slot <= 100; slot++) {
@@ -78,7 +78,7 @@ describe("ranks", () => {
     expect<bool>(matches(model)).toBe(true);
   });
 
-  it("finds all places in lock-step with an array, wherever others leave, at every size up to 40 and around whole words", () => {
+  it("finds all positions in lockstep with an array, at every size up to 40 and around whole words", () => {
     const sizes: u32[] = [62, 63, 64, 65, 127, 128, 129, 200];
     for (let k: u32 = 1; k <= 40; k++) sizes.push(k);
     let sparse = 0;

@@ -29,7 +29,7 @@ function draw(recency: Recency, first: u32, count: u32, n: u32, distinct: bool, 
 }
 
 describe("recency", () => {
-  it("draws the only one, at any exponent", () => {
+  it("draws the only slot, at any exponent", () => {
     for (let exponent: f64 = 0; exponent <= 32; exponent += 8) {
       const recency = empty(1, exponent);
       recency.insert(1);
@@ -40,7 +40,7 @@ describe("recency", () => {
     }
   });
 
-  it("gives each age its share, among all and among some, and is as before afterwards, at every size up to 40", () => {
+  it("draws each age with its share of a window, then restores its state, at sizes up to 40", () => {
     for (let slots: u32 = 1; slots <= 40; slots++) {
       const dice = new Dice(slots);
       const exponent = <f64>dice.below(9) / 4;
@@ -76,7 +76,7 @@ describe("recency", () => {
     }
   });
 
-  it("draws the newest alone where all else weighs next to nothing, and others of which each differs", () => {
+  it("draws the newest slot first if others weigh little, and distinct draws reach the oldest", () => {
     const recency = empty(300, 32);
     for (let slot: u32 = 1; slot <= 300; slot++) recency.insert(slot);
     expect<u32>(draw(recency, 0, 300, 300, true, false)).toBe(300);
@@ -90,7 +90,7 @@ describe("recency", () => {
     expect<i32>(recency.check(300, 300)).toBe(0);
   });
 
-  it("draws as often as the shares say (chi-square, 9 degrees, p > 0.001)", () => {
+  it("draws each age as often as its share (chi-square, 9 degrees, p > 0.001)", () => {
     const recency = empty(20, 1);
     for (let slot: u32 = 1; slot <= 20; slot++) recency.insert(slot);
     for (let slot: u32 = 2; slot <= 20; slot += 2) recency.remove(slot);

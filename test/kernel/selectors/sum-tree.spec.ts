@@ -53,7 +53,7 @@ describe("sum tree", () => {
     }
   });
 
-  it("sums what its leaves weigh, set one by one or many at a time, at every size up to 70", () => {
+  it("sums the weights of its leaves, set singly or together, at every size up to 70", () => {
     for (let n: u32 = 1; n <= 70; n++) {
       const dice = new Dice(n);
       const tree = empty(n, true);
@@ -77,7 +77,7 @@ describe("sum tree", () => {
     }
   });
 
-  it("renews what stands above leaves before anything reads it: neighbours in any number, gaps, many at a time", () => {
+  it("updates the sums above changed leaves before a read, for runs, gaps and many leaves", () => {
     const leaves: u32 = 9000;
     const dice = new Dice(17);
     const tree = empty(leaves, true);
@@ -114,7 +114,7 @@ describe("sum tree", () => {
     expect<i32>(tree.check(leaves)).toBe(0);
   });
 
-  it("does not drift: after 20,000 changes every sum is that of its children, to the bit", () => {
+  it("does not drift: after 20,000 changes every sum equals that of its children exactly", () => {
     const dice = new Dice(5);
     const tree = empty(67, true);
     for (let i = 0; i < 20000; i++) {
@@ -145,7 +145,7 @@ describe("sum tree", () => {
     expect<u32>(counts[0] + counts[10] + counts[11]).toBe(0);
   });
 
-  it("draws the only leaf that weighs, at every place of every size up to 70", () => {
+  it("draws the only leaf with a weight, at every position of every size up to 70", () => {
     for (let n: u32 = 1; n <= 70; n++) {
       const tree = empty(n);
       for (let slot: u32 = 1; slot <= n; slot++) {
@@ -159,7 +159,7 @@ describe("sum tree", () => {
     }
   });
 
-  it("takes exactly one out of each equal part when stratified", () => {
+  it("draws exactly one leaf from each equal part when stratified", () => {
     const tree = empty(64);
     for (let slot: u32 = 1; slot <= 64; slot++) tree.set(slot, 1);
     for (let round = 0; round < 50; round++) {
@@ -169,7 +169,7 @@ describe("sum tree", () => {
     expect<u32>(drawn(63)).toBe(64);
   });
 
-  it("never draws a faint leaf beside one that weighs, be it the least there can be", () => {
+  it("never draws a faint leaf if another leaf has the least positive weight", () => {
     const tree = empty(21);
     for (let slot: u32 = 1; slot <= 21; slot++) tree.set(slot, tree.weigh(0));
     tree.set(13, MIN);
@@ -182,7 +182,7 @@ describe("sum tree", () => {
     expect<u32>(tree.drawDistinct(random, 21, out, saved, rests, nodes)).toBe(1, "faint ones do not follow");
   });
 
-  it("draws faint leaves equally often where nothing weighs more (chi-square, 20 degrees, p > 0.001)", () => {
+  it("draws faint leaves equally often if all are faint (chi-square, 20 degrees, p > 0.001)", () => {
     const tree = empty(21);
     for (let slot: u32 = 1; slot <= 21; slot++) tree.set(slot, tree.weigh(0));
     expect<f64>(tree.total()).toBe(21 * FAINT);
@@ -200,7 +200,7 @@ describe("sum tree", () => {
     for (let i: u32 = 0; i < 21; i++) expect<u32>(drawn(i)).toBe(i + 1);
   });
 
-  it("weighs a priority: exponent, the least and the most", () => {
+  it("weigh applies the exponent, and returns FAINT below MIN and MAX above MAX", () => {
     const tree = empty(4);
     expect<f64>(tree.weigh(2.5)).toBe(2.5);
     expect<f64>(tree.weigh(0)).toBe(FAINT);
@@ -216,7 +216,7 @@ describe("sum tree", () => {
     expect<f64>(tree.weigh(4)).toBe(0.25);
   });
 
-  it("says which priorities it takes: those whose weight is at most the most", () => {
+  it("has a highest and a lowest priority whose weights do not exceed MAX", () => {
     const exponents: f64[] = [-2, -1, -0.3, 0, 0.5, 1, 1.5, 3];
     for (let i = 0; i < exponents.length; i++) {
       const tree = empty(4, false, exponents[i]);
@@ -227,7 +227,7 @@ describe("sum tree", () => {
     expect<f64>(empty(4, false, 2).highest).toBeLessThan(1.1e149);
   });
 
-  it("holds the sum of as many of the most as it has leaves", () => {
+  it("can sum the greatest weight in all leaves without overflow", () => {
     const tree = empty(70);
     for (let slot: u32 = 1; slot <= 70; slot++) tree.set(slot, MAX);
     expect<f64>(tree.total()).toBeLessThan(Infinity);
@@ -236,7 +236,7 @@ describe("sum tree", () => {
     for (let i: u32 = 0; i < 256; i++) assert(drawn(i) >= 1 && drawn(i) <= 70, "a slot");
   });
 
-  it("never draws what weighs 0, wherever rounding ends", () => {
+  it("never draws a leaf of weight 0, despite rounding", () => {
     const dice = new Dice(77);
     for (let round = 0; round < 300; round++) {
       const n: u32 = 1 + dice.below(70);
@@ -250,7 +250,7 @@ describe("sum tree", () => {
     expect<bool>(true).toBe(true);
   });
 
-  it("draws distinct slots, all of them if need be, and every sum is as before", () => {
+  it("draws distinct slots, up to all of them, and restores every sum", () => {
     for (let n: u32 = 1; n <= 70; n++) {
       const tree = empty(n, true);
       for (let slot: u32 = 1; slot <= n; slot++) tree.set(slot, <f64>slot * 0.1);
@@ -268,7 +268,7 @@ describe("sum tree", () => {
     }
   });
 
-  it("draws a second distinct slot from what the first one left (chi-square, 5 degrees, p > 0.001)", () => {
+  it("draws a second distinct slot from the remaining weights (chi-square, 5 degrees, p > 0.001)", () => {
     const tree = empty(3);
     for (let slot: u32 = 1; slot <= 3; slot++) tree.set(slot, <f64>slot);
     const counts = new StaticArray<u32>(16);
@@ -288,7 +288,7 @@ describe("sum tree", () => {
     expect<f64>(chi).toBeLessThan(20.52);
   });
 
-  it("keeps the least weight, which neither 0 nor faint leaves are", () => {
+  it("keeps the least weight, ignoring 0 and faint leaves", () => {
     const dice = new Dice(8);
     const tree = empty(37, true);
     for (let i = 0; i < 3000; i++) {
@@ -301,7 +301,7 @@ describe("sum tree", () => {
     expect<i32>(tree.check(37)).toBe(0);
   });
 
-  it("notices a sum, a least, or a leaf that is wrong", () => {
+  it("check detects a wrong sum, minimum or leaf", () => {
     const tree = empty(9, true);
     for (let slot: u32 = 1; slot <= 9; slot++) tree.set(slot, 1);
     expect<i32>(tree.check(9)).toBe(0);
@@ -317,7 +317,7 @@ describe("sum tree", () => {
     expect<i32>(tree.check(9)).toBe(4);
   });
 
-  it("serves alone, by the exports of its own", () => {
+  it("works without a table, through its own exports", () => {
     openArena(1 << 20);
     random_init(random, 1, 1, 1);
     const tree = zeroed(sum_tree_bytes(6));

@@ -43,7 +43,7 @@ function keepsItsPromise(uniform: Uniform, oldestFirst: u32[]): bool {
 }
 
 describe("uniform", () => {
-  it("draws the only one", () => {
+  it("draws the only slot", () => {
     const uniform = empty(1);
     uniform.insert(1);
     expect<u32>(uniform.draw(random, 1)).toBe(1);
@@ -54,7 +54,7 @@ describe("uniform", () => {
     expect<i32>(uniform.check(0, 1)).toBe(0);
   });
 
-  it("is in age order as long as only the oldest leave", () => {
+  it("is in order of age while only the oldest slots leave", () => {
     const uniform = empty(4);
     for (let slot: u32 = 1; slot <= 4; slot++) uniform.insert(slot);
     for (let round: u32 = 0; round < 11; round++) {
@@ -67,7 +67,7 @@ describe("uniform", () => {
     }
   });
 
-  it("tells how far from the oldest end its order is broken, in lock-step with an array", () => {
+  it("returns how far its order is broken, in lockstep with an array", () => {
     for (let slots: u32 = 1; slots <= 12; slots++) {
       const dice = new Dice(slots);
       const uniform = empty(slots);
@@ -94,7 +94,7 @@ describe("uniform", () => {
     }
   });
 
-  it("draws each of the k oldest equally often, and no other (chi-square, 6 degrees, p > 0.001)", () => {
+  it("draws only the k oldest slots, equally often (chi-square, 6 degrees, p > 0.001)", () => {
     const uniform = empty(10);
     for (let slot: u32 = 1; slot <= 10; slot++) uniform.insert(slot);
     const counts = new StaticArray<u32>(11);
@@ -108,7 +108,7 @@ describe("uniform", () => {
     expect<u32>(counts[8] + counts[9] + counts[10] + counts[0]).toBe(0);
   });
 
-  it("draws one of each part when stratified", () => {
+  it("draws one slot from each part when stratified", () => {
     const uniform = empty(12);
     for (let slot: u32 = 1; slot <= 12; slot++) uniform.insert(slot);
     for (let round = 0; round < 100; round++) {
@@ -120,7 +120,7 @@ describe("uniform", () => {
     expect<u32>(drawn(1)).toBe(1);
   });
 
-  it("draws distinct ones, each order alike, and leaves the ring as it was", () => {
+  it("draws distinct slots in uniform order, and restores the ring", () => {
     const uniform = empty(6);
     for (let slot: u32 = 1; slot <= 6; slot++) uniform.insert(slot);
     replace(uniform, 1);
@@ -139,7 +139,7 @@ describe("uniform", () => {
     expect<i32>(uniform.check(6, 6)).toBe(0);
   });
 
-  it("touches none of its memory as long as only the oldest leave", () => {
+  it("writes no memory while only the oldest slots leave", () => {
     const uniform = empty(5, 4);
     const dice = new Dice(3);
     let oldest: u32 = 1;
@@ -170,7 +170,7 @@ describe("uniform", () => {
     expect<i32>(uniform.check(3, 5)).toBe(0);
   });
 
-  it("notices a position that is not the slot's", () => {
+  it("check detects a wrong position", () => {
     const uniform = empty(3);
     for (let slot: u32 = 1; slot <= 3; slot++) uniform.insert(slot);
     expect<i32>(uniform.check(2, 3)).toBe(1);

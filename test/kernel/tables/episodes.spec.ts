@@ -14,7 +14,7 @@ function empty(bytes: u32 = 1 << 20): Episodes {
 }
 
 describe("episodes", () => {
-  it("knows none at first, and takes no memory for that", () => {
+  it("contains none at first, and takes no memory", () => {
     const e = empty();
     expect<u32>(e.items(1)).toBe(0);
     expect<u64>(e.memberships()).toBe(0);
@@ -23,7 +23,7 @@ describe("episodes", () => {
     expect<bool>(e.leavesSome(1)).toBe(false);
   });
 
-  it("counts the items of an episode, and says when the last one goes", () => {
+  it("counts the items of an episode, and reports when the last one leaves", () => {
     const e = empty();
     e.reserve(1);
     e.add(5);
@@ -39,7 +39,7 @@ describe("episodes", () => {
     expect<u32>(e.count).toBe(0);
   });
 
-  it("moves many items from one episode to the one that joined last", () => {
+  it("moves many items from one episode to the episode that joined last", () => {
     const e = empty();
     e.reserve(2);
     for (let i = 0; i < 9; i++) e.add(1);
@@ -50,7 +50,7 @@ describe("episodes", () => {
     expect<u64>(e.memberships()).toBe(10);
   });
 
-  it("is a map in lock-step, through growth, removals and every collision", () => {
+  it("is a map in lockstep, through growth, removals and collisions", () => {
     const dice = new Dice(2);
     const e = empty(4 << 20);
     const model = new Map<u32, u32>();
@@ -85,7 +85,7 @@ describe("episodes", () => {
     expect<i32>(arena_check()).toBe(0);
   });
 
-  it("keeps room for episodes that were promised", () => {
+  it("reserves room for promised episodes", () => {
     const e = empty();
     e.reserve(1);
     const capacity = e.capacity;
@@ -94,7 +94,7 @@ describe("episodes", () => {
     expect<u32>(e.capacity).toBe(capacity * 2);
   });
 
-  it("is as it was where no memory is left", () => {
+  it("is unchanged if memory is full", () => {
     const e = empty(4096);
     expect<bool>(e.reserve(256)).toBe(true);
     for (let episode: u32 = 1; episode <= 256; episode++) e.add(episode);

@@ -52,8 +52,8 @@ function keyOf(table: usize, slot: u32): f64 {
   return changetype<Table>(table).slots().key(slot);
 }
 
-describe("a table whose room grows", () => {
-  it("tells its slots in order of age, a few at a time", () => {
+describe("a growing table", () => {
+  it("lists its slots in order of age, a few at a time", () => {
     openArena(1 << 20);
     const pool = newPool();
     const table = tableOf(pool, 5);
@@ -95,7 +95,7 @@ describe("a table whose room grows", () => {
     assert(table_weighs(larger), "some have a priority");
   });
 
-  it("takes the slots that it is told, and refuses what are none", () => {
+  it("accepts a list of slots, and rejects invalid slots", () => {
     openArena(1 << 20);
     const pool = newPool();
     const table = tableOf(pool, 4);
@@ -118,7 +118,7 @@ describe("a table whose room grows", () => {
     assert(!table_arrange(table, 4, out, 3), "it is not empty");
   });
 
-  it("counts chances by random numbers of its own, one each", () => {
+  it("table_chances counts hits with one random number of the table per chance", () => {
     openArena(1 << 20);
     const pool = newPool();
     const a = tableOf(pool, 4);

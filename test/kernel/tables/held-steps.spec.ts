@@ -33,7 +33,7 @@ function has(h: HeldSteps, p: Pool, rows: u32[]): bool {
 }
 
 describe("held steps", () => {
-  it("are those of items, and give their memory back", () => {
+  it("contain the steps of items, and release their memory", () => {
     openArena(1 << 20);
     const p = newPool();
     const s = newStream(p, KEEP);
@@ -61,7 +61,7 @@ describe("held steps", () => {
     expect<i32>(arena_check()).toBe(0);
   });
 
-  it("keep episodes apart that an item spans", () => {
+  it("separate the episodes that an item spans", () => {
     openArena(1 << 20);
     const p = newPool();
     const s = newStream(p, KEEP);
@@ -77,7 +77,7 @@ describe("held steps", () => {
     expect<u32>(h.episodes().count).toBe(0);
   });
 
-  it("are in lock-step with lists: lanes, gaps, and steps that come back", () => {
+  it("match lists in lockstep: lanes, gaps, and steps that return", () => {
     for (let seed: u32 = 0; seed < 30; seed++) {
       openArena(8 << 20);
       const dice = new Dice(seed);

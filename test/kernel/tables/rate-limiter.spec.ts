@@ -15,7 +15,7 @@ function limiter(samplesPerInsert: f64, minSize: f64, minDiff: f64, maxDiff: f64
 }
 
 describe("rate limiter", () => {
-  it("as minSize: samples from that size on, inserts always", () => {
+  it("with minSize allows samples from that size on, and always inserts", () => {
     const l = limiter(1, 3, -f64.MAX_VALUE, f64.MAX_VALUE);
     expect<bool>(l.lets()).toBe(true);
     expect<bool>(l.canSample(1, 2)).toBe(false);
@@ -26,7 +26,7 @@ describe("rate limiter", () => {
     expect<bool>(l.canInsert(1e6, 3)).toBe(true);
   });
 
-  it("as a queue of 2: an insert for each sample, at most 2 ahead", () => {
+  it("as a queue of 2 allows an insert per sample, at most 2 ahead", () => {
     const l = limiter(1, 1, 0, 2);
     expect<bool>(l.canInsert(1, 0)).toBe(true);
     l.inserts = 1;
@@ -41,7 +41,7 @@ describe("rate limiter", () => {
     expect<bool>(l.canInsert(3, 2)).toBe(false);
   });
 
-  it("lets the first minSize items in, however far the cursor goes", () => {
+  it("admits the first minSize items, regardless of the cursor", () => {
     const l = limiter(8, 10, -4, 4);
     for (let size: u32 = 0; size < 10; size++) {
       assert(l.canInsert(1, size), "below minSize");
@@ -53,7 +53,7 @@ describe("rate limiter", () => {
     expect<u32>(l.samplesAllowed(100, 10)).toBe(84);
   });
 
-  it("keeps a sampleToInsertRatio, whoever is asked first", () => {
+  it("keeps a sampleToInsertRatio in any order of calls", () => {
     const dice = new Dice(4);
     const l = limiter(2.5, 4, -5, 20);
     let size: u32 = 0;
@@ -72,7 +72,7 @@ describe("rate limiter", () => {
     expect<u64>(l.inserts).toBeGreaterThan(3000);
   });
 
-  it("allows as many samples as pass one by one", () => {
+  it("samplesAllowed returns as many samples as pass one by one", () => {
     const dice = new Dice(9);
     for (let i = 0; i < 3000; i++) {
       const l = limiter(0.25 * <f64>(1 + dice.below(12)), 1 + dice.below(4), <f64>dice.below(20) - 10, 1000);

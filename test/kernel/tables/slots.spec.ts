@@ -27,7 +27,7 @@ function free(s: Slots, slot: u32): void {
 }
 
 describe("slots", () => {
-  it("gives slot 1 of capacity 1 again and again, under new keys", () => {
+  it("reuses slot 1 of capacity 1 with new keys", () => {
     const s = empty(1);
     let last: f64 = 0;
     for (let i = 0; i < 100; i++) {
@@ -42,7 +42,7 @@ describe("slots", () => {
     expect<u32>(s.high).toBe(1);
   });
 
-  it("gives slots in order, then the freed ones, oldest freed first", () => {
+  it("takes slots in order, then freed slots, oldest freed first", () => {
     const s = empty(4);
     for (let slot: u32 = 1; slot <= 4; slot++) expect<u32>(take(s)).toBe(slot);
     expect<u32>(take(s)).toBe(0);
@@ -57,7 +57,7 @@ describe("slots", () => {
     expect<u32>(take(s)).toBe(0);
   });
 
-  it("never gives a key twice", () => {
+  it("never repeats a key", () => {
     const dice = new Dice(6);
     const s = empty(7);
     const keys = new Set<f64>();
@@ -88,7 +88,7 @@ describe("slots", () => {
     expect<u32>(s.find(key)).toBe(slot);
   });
 
-  it("retires a slot with its last generation", () => {
+  it("retires a slot after its last generation", () => {
     const s = empty(2);
     take(s);
     take(s);
@@ -105,7 +105,7 @@ describe("slots", () => {
     expect<u32>(take(s)).toBe(2, "the other one goes on");
   });
 
-  it("gives keys that no other table of a Replay has", () => {
+  it("creates keys that no other table of a Replay has", () => {
     for (let tables: u32 = 1; tables < 6; tables++) {
       for (let number: u32 = 0; number < tables; number++) {
         const s = empty(3);
@@ -136,7 +136,7 @@ describe("slots", () => {
     expect<u64>(slotsBytes(3, true)).toBe(4 * 40);
   });
 
-  it("tells live, pending and free by the priority", () => {
+  it("distinguishes live, pending and free slots by priority", () => {
     const s = empty(3, true);
     for (let i = 0; i < 3; i++) s.take();
     s.item(1).priority = 0;
@@ -167,7 +167,7 @@ describe("slots", () => {
     expect<u32>(item.generation).toBe(1);
   });
 
-  it("has no room for layouts until there is to be one, then for every slot's", () => {
+  it("reserves room for layouts only on request, then for every slot", () => {
     for (let capacity: u32 = 1; capacity <= 5000; capacity += 4999) {
       const s = empty(capacity);
       const left = arena_left();

@@ -104,7 +104,7 @@ function alike(p: Pool, t: Table, q: Pool, u: Table): bool {
 }
 
 describe("block", () => {
-  it("is the same as step by step, in any cut, with two rules, ends, and priorities", () => {
+  it("equals single steps, for any split into blocks, with two rules, ends and priorities", () => {
     for (let seed: u32 = 1; seed <= 60; seed++) {
       openArena(6 << 20);
       const blocks = new World(new Dice(seed), 1);
@@ -160,7 +160,7 @@ describe("block", () => {
     expect<u32>(t.count).toBe(50);
   });
 
-  it("gives row r to lane r modulo the lanes", () => {
+  it("assigns row r to lane r modulo the lanes", () => {
     openArena(1 << 20);
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
@@ -179,7 +179,7 @@ describe("block", () => {
     expect<i32>(table_check(changetype<usize>(t)) + pool_check(changetype<usize>(p))).toBe(0);
   });
 
-  it("holds only the steps at hand where no rule makes items of them", () => {
+  it("holds only the last steps if no rule makes items of them", () => {
     openArena(1 << 20);
     const p = newPool();
     const writer = newWriter(p, 1, 3, 0);
@@ -191,7 +191,7 @@ describe("block", () => {
     }
   });
 
-  it("refuses as a whole, and nothing has changed", () => {
+  it("is rejected as a whole, and changes nothing", () => {
     openArena(1 << 20);
     const p = newPool();
     const t = newTable(p, 10, 2, PRIORITIZED, FIFO);

@@ -38,7 +38,7 @@ describe("the end of an episode", () => {
     openArena(1 << 20);
   });
 
-  it("gives each step one transition, for every length and every n", () => {
+  it("creates one transition per step, for every length and every n", () => {
     const p = newPool();
     for (let n: u32 = 1; n < 6; n++) {
       const t = newTable(p, 1000, 0, UNIFORM, FIFO);
@@ -62,7 +62,7 @@ describe("the end of an episode", () => {
     }
   });
 
-  it("marks the final step, and keeps it at hand until the next one", () => {
+  it("marks the final step, and keeps it available until the next step", () => {
     const p = newPool();
     const t = newTable(p, 10, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 4, 0);
@@ -85,7 +85,7 @@ describe("the end of an episode", () => {
     expect<i32>(check(t, writer)).toBe(0);
   });
 
-  it("needs an episode, and is refused twice", () => {
+  it("needs an open episode, and a second end is rejected", () => {
     const p = newPool();
     const t = newTable(p, 10, 0, UNIFORM, FIFO);
     const writer = transitions(p, t, 2);
@@ -99,7 +99,7 @@ describe("the end of an episode", () => {
     expect<i32>(check(t, writer)).toBe(0);
   });
 
-  it("makes all items or none", () => {
+  it("creates all items or none", () => {
     const p = newPool();
     const t = newTable(p, 10, 1, UNIFORM, FIFO);
     // The queue has room for three.
@@ -112,7 +112,7 @@ describe("the end of an episode", () => {
     expect<i32>(check(t, writer)).toBe(0);
   });
 
-  it("by closing, the newest step is taken for the final one", () => {
+  it("by writer_close uses the newest step as the final step", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = transitions(p, t, 3);
@@ -126,7 +126,7 @@ describe("the end of an episode", () => {
     expect<u32>(pool_live(changetype<usize>(p))).toBe(6);
   });
 
-  it("counts episodes of which the rules made nothing", () => {
+  it("is counted by writer_barren if the rules made no item", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 3, 1);
@@ -139,7 +139,7 @@ describe("the end of an episode", () => {
     expect<u32>(writer_barren(writer)).toBe(2);
   });
 
-  it("a rule gives the largest priority that a live item was given", () => {
+  it("a rule can use the largest priority of the live items", () => {
     const p = newPool();
     const t = newTable(p, 2, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 2, 1);
@@ -154,7 +154,7 @@ describe("the end of an episode", () => {
     expect<i32>(check(t, writer)).toBe(0);
   });
 
-  it("takes finite rewards only, where it is told which leaf they are", () => {
+  it("requires finite rewards if the reward leaf is set", () => {
     const p = newPool();
     const t = newTable(p, 10, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 2, 1);

@@ -40,7 +40,7 @@ describe("writer", () => {
     openArena(1 << 20);
   });
 
-  it("makes an item of the last `length` steps, every `stride` steps, from each episode anew", () => {
+  it("creates an item of the last `length` steps every `stride` steps, counted per episode", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 3, 1);
@@ -63,7 +63,7 @@ describe("writer", () => {
     expect<i32>(check(t)).toBe(0);
   });
 
-  it("holds no step that neither an item nor the writer holds", () => {
+  it("holds only steps that an item or the writer needs", () => {
     const p = newPool();
     const t = newTable(p, 5, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 2, 1);
@@ -92,7 +92,7 @@ describe("writer", () => {
     expect<f64>(b.sampler().tree().total()).toBe(9 * 2.5);
   });
 
-  it("refuses lengths that are not at hand", () => {
+  it("rejects lengths that exceed the available steps", () => {
     const p = newPool();
     const t = newTable(p, 4, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 3, 0);
@@ -109,7 +109,7 @@ describe("writer", () => {
     expect<i32>(check(t)).toBe(0);
   });
 
-  it("refuses priorities that the table does not take", () => {
+  it("rejects priorities that the table does not accept", () => {
     const p = newPool();
     const t = newTable(p, 4, 0, PRIORITIZED, FIFO);
     const writer = newWriter(p, 1, 3, 1);
@@ -125,7 +125,7 @@ describe("writer", () => {
     expect<i32>(check(t)).toBe(0);
   });
 
-  it("keeps the column layout of each item, whatever was in its slot, up to capacity 1", () => {
+  it("keeps the column layout of each item when slots are reused, down to capacity 1", () => {
     for (let capacity: u32 = 1; capacity <= 3; capacity++) {
       const p = newPool();
       const t = newTable(p, capacity, 1, UNIFORM, FIFO);
@@ -152,7 +152,7 @@ describe("writer", () => {
     }
   });
 
-  it("makes sequences of each episode, which say their burn-in, and whether they begin it", () => {
+  it("creates sequences of each episode that record burn-in and the start of the episode", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 8, 1);
@@ -208,7 +208,7 @@ describe("writer", () => {
     expect<f64>(arena_left()).toBeGreaterThanOrEqual(16384);
   });
 
-  it("refuses the first layout where there is no room for it", () => {
+  it("rejects the first layout if memory is full", () => {
     const p = newPool();
     const t = newTable(p, 100, 1, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 3, 1);
@@ -222,7 +222,7 @@ describe("writer", () => {
     expect<i32>(check(t)).toBe(0);
   });
 
-  it("lets items wait, then refuses the step as a whole", () => {
+  it("lets items wait up to the limit, then rejects the step as a whole", () => {
     const p = newPool();
     const t = newTable(p, 8, 2, UNIFORM, FIFO);
     setLimits(changetype<usize>(t), 0, 0, 1);

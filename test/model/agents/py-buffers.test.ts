@@ -42,8 +42,8 @@ class Listed<T> {
 
 const DRAWS = 200;
 
-describe("a hundred random sequences of calls", () => {
-  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("of seed %i: PyUniformReplayBuffer", (seed) => {
+describe("random sequences of calls equal a naive list", () => {
+  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("seed %i: PyUniformReplayBuffer", (seed) => {
     const random = new TestRandom(seed + 1);
     const capacity = 1 + random.below(5);
     const buffer = new PyUniformReplayBuffer({ x: f32(), n: i32(2) }, { capacity, seed });
@@ -74,7 +74,7 @@ describe("a hundred random sequences of calls", () => {
     }
   });
 
-  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("of seed %i: PyHashedReplayBuffer", (seed) => {
+  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("seed %i: PyHashedReplayBuffer", (seed) => {
     const random = new TestRandom(seed + 1000);
     const capacity = 1 + random.below(5);
     const stack = 1 + random.below(3);

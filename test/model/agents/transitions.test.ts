@@ -57,8 +57,8 @@ function naiveNStep(steps: readonly Step[], gamma: number) {
   };
 }
 
-describe("a hundred random batches", () => {
-  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("of seed %i become transitions", (seed) => {
+describe("random batches equal naive transitions", () => {
+  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("seed %i: toTransition", (seed) => {
     const random = new TestRandom(seed + 1);
     const length = 1 + random.below(6);
     const rows = Array.from({ length: 1 + random.below(3) }, () => row(random, length));
@@ -75,7 +75,7 @@ describe("a hundred random batches", () => {
     expect(nextTimeStep.observation.seen.toArray()).toEqual(then.map((steps) => steps.map(({ observation }) => observation)));
   });
 
-  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("of seed %i become n-step transitions", (seed) => {
+  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("seed %i: toNStepTransition", (seed) => {
     const random = new TestRandom(seed + 1000);
     const length = 2 + random.below(6);
     const rows = Array.from({ length: 1 + random.below(3) }, () => row(random, length));
@@ -91,7 +91,7 @@ describe("a hundred random batches", () => {
     expect(nextTimeStep.observation.seen.toArray()).toEqual(naive.map(({ observation }) => observation));
   });
 
-  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("of seed %i are summed", (seed) => {
+  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("seed %i: discountedReturn", (seed) => {
     const random = new TestRandom(seed + 2000);
     const rows = Array.from({ length: 1 + random.below(3) }, () => row(random, 1 + random.below(1) + 4));
     const [rewards, discounts] = [f32(rows, ({ reward }) => reward), f32(rows, ({ discount }) => discount)];
@@ -113,7 +113,7 @@ describe("a hundred random batches", () => {
     expect(major.toArray()).toEqual((naive[0] as number[]).map((_, t) => naive.map((all) => all[t])));
   });
 
-  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("of seed %i: an episode has one first and one last step", (seed) => {
+  it.each(Array.from({ length: scaled(100) }, (_, seed) => seed))("seed %i: fromEpisode marks the first and the last step", (seed) => {
     const random = new TestRandom(seed + 3000);
     const n = random.below(6);
     const reward = Float32Array.from({ length: n }, () => random.below(9));

@@ -26,7 +26,7 @@ describe("windows of a uniform buffer", () => {
     { batchSize: 3, maxLength: 6, adds: 17, numSteps: 3 },
     { batchSize: 2, maxLength: 5, adds: 23, numSteps: 5 },
     { batchSize: 5, maxLength: 1, adds: 9, numSteps: 1 },
-  ])("are all alike: $batchSize segments of $maxLength, $adds added, $numSteps steps", ({ batchSize, maxLength, adds, numSteps }) => {
+  ])("are equally likely: $batchSize segments of $maxLength, $adds added, $numSteps steps", ({ batchSize, maxLength, adds, numSteps }) => {
     const buffer = new TFUniformReplayBuffer(i32(), { batchSize, maxLength, seed: 7 });
     for (let t = 0; t < adds; t++) buffer.addBatch(Array.from({ length: batchSize }, (_, s) => 1000 * s + t));
     const steps = Math.min(adds, maxLength);
@@ -63,7 +63,7 @@ describe("an episodic buffer", () => {
     { completedOnly: false, numSteps: 5 },
     { completedOnly: true, numSteps: 2 },
     { completedOnly: true, numSteps: 3 },
-  ])("draws an episode by its length, then a start: $numSteps steps, completedOnly $completedOnly", ({ completedOnly, numSteps }) => {
+  ])("draws an episode in proportion to its length, then a start: $numSteps steps, completedOnly $completedOnly", ({ completedOnly, numSteps }) => {
     const episodes = LENGTHS.map((length, i) => ({ first: 100 * (i + 2), length })).slice(0, completedOnly ? 4 : 5);
     const long = episodes.filter(({ length }) => length >= numSteps);
     const total = long.reduce((sum, { length }) => sum + length, 0);
@@ -76,7 +76,7 @@ describe("an episodic buffer", () => {
     for (const [i, id] of (ids as { data: Float64Array }).data.entries()) expect(Math.floor((items.data[i * numSteps] as number) / 100)).toBe(id);
   });
 
-  test.each(some([false, true], 1))("draws whole episodes alike, completedOnly %s", (completedOnly) => {
+  test.each(some([false, true], 1))("draws whole episodes equally often, completedOnly %s", (completedOnly) => {
     const count = completedOnly ? 4 : 5;
     const outcomes = new Map(LENGTHS.slice(0, count).map((_, i) => [100 * (i + 2), 1 / count]));
     const firsts: [number, number][] = [];

@@ -52,7 +52,7 @@ afterEach(() => void replays.splice(0));
 
 const healthy = () => expect(replays.flatMap((replay) => broken(replay))).toEqual([]);
 
-describe("a uniform buffer is its twin", () => {
+describe("a uniform buffer equals its twin", () => {
   test.each(Array.from({ length: scaled(24, 3) }, (_, seed) => seed))("seed %i", (seed) => {
     const random = new TestRandom(seed);
     // Covers all small capacities.
@@ -111,7 +111,7 @@ describe("a uniform buffer is its twin", () => {
   });
 });
 
-describe("an episodic buffer is its twin", () => {
+describe("an episodic buffer equals its twin", () => {
   test.each(Array.from({ length: scaled(24, 3) }, (_, seed) => seed))("seed %i", (seed) => {
     const random = new TestRandom(100 + seed);
     const capacity = 1 + (seed % 4);
@@ -232,8 +232,8 @@ describe("an episodic buffer is its twin", () => {
   });
 });
 
-describe("windows that grow", () => {
-  test("keep their streams and pools sound, whoever is lent", () => {
+describe("growing windows", () => {
+  test("keep their streams and pools consistent for any order of episodes", () => {
     for (let seed = 0; seed < scaled(8, 2); seed++) {
       const random = new TestRandom(seed);
       // The internals of the buffer, to check its streams.

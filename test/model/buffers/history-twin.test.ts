@@ -79,7 +79,7 @@ function picked(history: { readonly [K in Name]?: HistoryColumn }, name: Name, h
   return "list" in how ? column.list(how.list) : column.slice(...how);
 }
 
-test("a writer's items are those of a list of steps, and what is refused leaves it as it was", () => {
+test("a TrajectoryWriter creates the items of a list of steps, and rejected calls change nothing", () => {
   let [made, refused] = [0, 0];
   fc.assert(
     fc.property(fc.array(op, { minLength: 5, maxLength: 40 }), fc.tuple(...NAMES.map(() => fc.integer({ min: 3, max: 7 }))), (ops, [a = 1, b = 1, c = 1]) => {

@@ -79,7 +79,7 @@ class Twin {
   }
 }
 
-test("trajectories: any length, stride, padding, tiling, with resets, closings and steps that are refused", () => {
+test("trajectory observers equal a twin for any length, stride, padding and tiling, with resets and rejections", () => {
   const options = fc.record({
     length: fc.integer({ min: 1, max: 6 }),
     stride: fc.integer({ min: 1, max: 7 }),
@@ -114,7 +114,7 @@ test("trajectories: any length, stride, padding, tiling, with resets, closings a
   );
 });
 
-test("episodes: any longest length, with resets, closings and steps that are refused", () => {
+test("episode observers equal a list for any maximum length, with resets, closes and rejections", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 }), fc.boolean(), ops, (max, bypass, list) => {
       const replay = replayOf();

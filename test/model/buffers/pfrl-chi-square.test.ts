@@ -53,7 +53,7 @@ function within(any: readonly number[], included: readonly number[]): void {
   });
 }
 
-describe("all alike", () => {
+describe("uniform draws", () => {
   test.each(some([1, 3, 10], 2))("%s transitions of ten, after evictions", (n) => {
     const buffer = new ReplayBuffer(10, { seed: n });
     for (let i = 0; i < 27; i++) buffer.append(transition((i + 3) % 10));
@@ -62,7 +62,7 @@ describe("all alike", () => {
     within(any, new Array(10).fill(n / 10));
   });
 
-  test.each(some([1, 4], 1))("%s single transitions of episodes", (n) => {
+  test.each(some([1, 4], 1))("%s single transitions from episodes", (n) => {
     const buffer = new EpisodicReplayBuffer(9, { seed: n });
     for (let i = 0; i < 30; i++) buffer.append(transition(i % 9, i % 3 === 2));
     const { first, any } = counts(9, n, () => buffer.sample(n).state.data);
@@ -70,7 +70,7 @@ describe("all alike", () => {
     within(any, new Array(9).fill(n / 9));
   });
 
-  test("episodes, and where a run of them begins", () => {
+  test("episodes and the start of a window are drawn uniformly", () => {
     const buffer = new EpisodicReplayBuffer({ seed: 2 });
     // Episodes 0 … 4 and 5 … 6: the first has four starts of two steps, the second has one.
     for (let i = 0; i < 7; i++) buffer.append(transition(i, i === 4 || i === 6));
@@ -79,7 +79,7 @@ describe("all alike", () => {
   });
 });
 
-describe("by priority", () => {
+describe("prioritized draws", () => {
   const errors = [1, 2, 4, 8, 0.5];
 
   test.each(some([1, 3], 1))("%s transitions, without replacement", (n) => {
@@ -93,7 +93,7 @@ describe("by priority", () => {
     within(any, successive(errors, n));
   });
 
-  test.each(some([0, 0.5, 1], 2))("episodes, a part of %s by chance alone", (uniformRatio) => {
+  test.each(some([0, 0.5, 1], 2))("episodes with uniformRatio %s", (uniformRatio) => {
     const buffer = new PrioritizedEpisodicReplayBuffer({
       uniformRatio,
       waitPriorityAfterSampling: false,
@@ -108,7 +108,7 @@ describe("by priority", () => {
     for (let round = 0; round < 500; round++) expect(new Set(buffer.sampleEpisodes(4).keys).size).toBe(4);
   });
 
-  test("what has priority 0 is drawn by chance alone", () => {
+  test("episodes of priority 0 are drawn only by the uniform part", () => {
     const buffer = new PrioritizedEpisodicReplayBuffer({
       uniformRatio: 0.5,
       waitPriorityAfterSampling: false,

@@ -98,7 +98,7 @@ describe.each([
   [23, 4],
   [null, 3],
 ] as const)("n-step transitions, capacity %s, %s steps", (capacity, numSteps) => {
-  test.each(each(6, Object.keys(FORMS), numSteps + (capacity ?? 0)))("of states that are %s", (form) => {
+  test.each(each(6, Object.keys(FORMS), numSteps + (capacity ?? 0)))("equal the twin's for states of the form %s", (form) => {
     const run = runOf(3 + numSteps, 6);
     const twin = new TwinTransitions(capacity ?? Number.POSITIVE_INFINITY, numSteps);
     const directory = memory();
@@ -143,7 +143,7 @@ describe.each([
 });
 
 describe.each([1, 6, 30, null])("episodes, capacity %s", (capacity) => {
-  test.each(each(6, Object.keys(FORMS), capacity ?? 2))("of states that are %s", (form) => {
+  test.each(each(6, Object.keys(FORMS), capacity ?? 2))("equal the twin's for states of the form %s", (form) => {
     const run = runOf(11, 5);
     const limit = capacity ?? Number.POSITIVE_INFINITY;
     const twins = [new TwinEpisodes(limit, true), new TwinEpisodes(limit, false)] as const;

@@ -68,7 +68,7 @@ function weightOf(p: Rational, mode: NormalizeByMax, drawn: readonly Rational[],
 }
 
 describe.each(MODES)("normalizeByMax %s", (normalizeByMax) => {
-  test("n-step transitions", () => {
+  test("n-step transitions have exact probabilities and weights", () => {
     const buffer = new PrioritizedReplayBuffer(40, { normalizeByMax, numSteps: 2, betaSteps: 30, alpha: 0.7, eps: 0.001, errorMax: null, seed: 4 });
     const random = new TestRandom(8);
     let beta = 0.4;
@@ -98,7 +98,7 @@ describe.each(MODES)("normalizeByMax %s", (normalizeByMax) => {
     expect(buffer.beta).toBe(1);
   });
 
-  test.each([0, 0.3, 1])("episodes, a part of %s by chance alone", (uniformRatio) => {
+  test.each([0, 0.3, 1])("episodes with uniformRatio %s have exact probabilities and weights", (uniformRatio) => {
     const buffer = new PrioritizedEpisodicReplayBuffer({
       capacity: 60,
       normalizeByMax,
@@ -126,7 +126,7 @@ describe.each(MODES)("normalizeByMax %s", (normalizeByMax) => {
   });
 });
 
-test("beta: schedule, stop and standstill", () => {
+test("beta grows to 1 in betaSteps, or stays at beta0 if betaSteps is null", () => {
   const betas = (options: object, samples: number) => {
     const buffer = new PrioritizedReplayBuffer({ waitPriorityAfterSampling: false, ...options });
     buffer.append({ state: 0, action: 0, reward: 0 });
@@ -141,7 +141,7 @@ test("beta: schedule, stop and standstill", () => {
   expect(betas({}, 1)).toEqual([0.4 + 0.6 / 2e5]);
 });
 
-test("the same powers as the core's own: bit for bit what the engine would weigh", () => {
+test("priorityFromErrors returns the errors to the power of alpha", () => {
   const buffer = new PrioritizedReplayBuffer({ alpha: 0.6, eps: 0, errorMax: null });
   const errors = Array.from({ length: 50 }, (_, i) => (i + 1) / 7);
   for (const [i, priority] of buffer.priorityFromErrors(errors).entries()) expect(priority).toBeCloseTo((errors[i] as number) ** 0.6, 13);

@@ -97,7 +97,7 @@ async function* read<E>(stream: ReadableStream<E>): AsyncGenerator<E> {
 
 const seeds = Array.from({ length: scaled(100, 20) }, (_, seed) => seed);
 
-test.each(seeds)("sequence %i", async (seed) => {
+test.each(seeds)("datasets of sequence %i equal a naive list of items", async (seed) => {
   const scene = new Scene(seed);
   const { random } = scene;
   const own = scene.client.serverInfo().t?.signature;

@@ -30,8 +30,8 @@ const FEW = [1, 2, 0, 4, 0.5];
 const MANY = Array.from({ length: 120 }, (_, i) => (i % 5 === 0 ? 0 : 1 + (i % 11)));
 const SAMPLERS: readonly Selector[] = [uniform(), prioritized(1), prioritized(0.5), prioritized(2), prioritized(0), prioritized(-1)];
 
-describe("chi-square holds its own", () => {
-  test("against values of the tables", () => {
+describe("chiSquare", () => {
+  test("returns the p-values of published tables", () => {
     // 3.841 is the 5 % point of one degree of freedom, 18.307 of ten.
     expect(chiSquare([1000 + 1, 1000 - 1], [0.5, 0.5])).toBeCloseTo(0.9643, 3);
     const off = Math.sqrt(3.841 * 500);
@@ -42,7 +42,7 @@ describe("chi-square holds its own", () => {
   });
 });
 
-describe("draws with replacement", () => {
+describe("draws with replacement match their shares", () => {
   for (const sampler of SAMPLERS) {
     for (const priorities of [FEW, MANY, [0, 0, 0, 0, 0, 0, 0]]) {
       test(`${sampler.kind} ${sampler.exponent ?? ""} of ${priorities.length}`, () => {
@@ -82,7 +82,7 @@ function verdict(tally: ReadonlyMap<string, number>, wanted: ReadonlyMap<string,
   );
 }
 
-describe("draws without replacement", () => {
+describe("draws without replacement match exact probabilities", () => {
   const priorities = [1, 5, 0, 2, 3];
   for (const sampler of [uniform(), prioritized(1), prioritized(0.5)]) {
     const weights = priorities.map((priority) => weightOf(sampler, priority));
@@ -101,7 +101,7 @@ describe("draws without replacement", () => {
         expect(verdict(tally, wanted)).toBeGreaterThan(MIN_P);
       });
 
-      test(`${k} of five that leave when they were drawn, ${sampler.kind} ${sampler.exponent ?? ""}`, () => {
+      test(`${k} of five that are evicted after one draw, ${sampler.kind} ${sampler.exponent ?? ""}`, () => {
         const { rig } = filled({ ...plain(sampler, fifo(), 8), maxTimesSampled: 1, seed: 29 }, []);
         const tally = new Map<string, number>();
         for (let round = 0; round < 20_000; round++) {
@@ -123,7 +123,7 @@ describe("draws without replacement", () => {
 
 describe("stratified draws", () => {
   for (const sampler of [uniform(), prioritized(1), prioritized(0.5)]) {
-    test(`the i-th comes from the i-th part, ${sampler.kind} ${sampler.exponent ?? ""}`, () => {
+    test(`the i-th draw comes from the i-th part, ${sampler.kind} ${sampler.exponent ?? ""}`, () => {
       const n = 3;
       const { rig, keys } = filled({ ...plain(sampler, fifo(), 8), seed: 31 }, FEW);
       const counts = Array.from({ length: n }, () => FEW.map(() => 0));
@@ -150,8 +150,8 @@ describe("stratified draws", () => {
   }
 });
 
-describe("victims", () => {
-  test("a uniform remover takes each alike, the new one too", () => {
+describe("evicted items", () => {
+  test("a uniform remover selects each item equally often, including the new one", () => {
     const size = 6;
     const { rig, keys } = filled({ ...plain(lifo(), uniform(), size), seed: 37 }, new Array(size).fill(1));
     const counts = new Array(size + 1).fill(0);
@@ -168,7 +168,7 @@ describe("victims", () => {
   });
 
   for (const remover of [prioritized(1), prioritized(0.5), prioritized(-1)]) {
-    test(`a prioritized remover takes each by its weight ${remover.exponent}`, () => {
+    test(`a prioritized remover selects each item in proportion to its weight, exponent ${remover.exponent}`, () => {
       const priorities = [...FEW, 3];
       const { rig } = filled({ ...plain(fifo(), remover, FEW.length), seed: 41 }, []);
       const counts = priorities.map(() => 0);
