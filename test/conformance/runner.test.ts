@@ -110,7 +110,7 @@ describe("a case altered so that it must fail", () => {
 describe("a malformed case", () => {
   it.each<[string, (raw: Raw) => void, RegExp]>([
     ["an unknown op", (raw) => raw.ops.push(["dance", {}]), /^op 5: unknown op "dance"$/],
-    ["an op that is none", (raw) => raw.ops.push(7), /^malformed: op 5 must be/],
+    ["an unknown op", (raw) => raw.ops.push(7), /^malformed: op 5 must be/],
     ["an op without a result", (raw) => raw.ops.push(["size"]), /^malformed: expect.results has nothing for op 5$/],
     ["no expectation", (raw) => Object.assign(raw, { expect: undefined }), /^malformed: expect must be/],
     ["an unknown selector", (raw) => Object.assign(raw, { tables: [{ name: "t", sampler: "Best" }] }), /^malformed: unknown selector "Best"$/],
@@ -234,7 +234,7 @@ describe("PFRL's buffers", () => {
     ["a weight that is missing", (raw) => delete raw.expect[11].value[1][0].weight, /value\[1\]\[0\]\.weight: expected undefined/],
     ["another sum that was left", (raw) => (raw.expect[11].calls[1].hi = 2), /calls\[1\]\.hi: expected 2, got 2.58/],
     ["another priority", (raw) => (raw.expect[9].value.sum_tree[0] = 0), /sum_tree\[0\]: expected 0, got 0.06/],
-    ["a draw that is not asked for", (raw) => raw.ops[11].draws.push({ uniform: 0 }), /1 draws were not asked for/],
+    ["an unexpected draw", (raw) => raw.ops[11].draws.push({ uniform: 0 }), /1 draws were not asked for/],
     ["an error that did not come", (raw) => (raw.expect[12] = { raises: { type: "AssertionError" } }), /^op 12 .*expected \{"type":"AssertionError"\}/],
     ["an op of no name", (raw) => (raw.ops[10].op = "dance"), /^malformed: op 10: unknown op "dance"/],
     ["a class of no name", (raw) => (raw.class = "Buffer"), /^malformed: unknown class "Buffer"/],

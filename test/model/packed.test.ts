@@ -122,7 +122,7 @@ describe.runIf(whole)("frames unpacked by one call", () => {
   const spec = { observation: packed("screens", u8(84, 84), 4), reward: u8() };
   test.each([
     ["of more items than the window holds", 3, 24],
-    ["of an item that alone is longer", 20, 5],
+    ["of an item that is longer than the limit", 20, 5],
   ])("%s equal unpacked leaves", (_, length, n) => {
     const tables: { readonly [name: string]: TableOptions } = { t: { maxSize: 40 } };
     const twins = new TwinPacked([unpacked(spec), spec].map((one) => new Replay({ spec: one, tables, seed: 3 }) as unknown as AnyReplay));

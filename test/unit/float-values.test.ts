@@ -178,7 +178,7 @@ describe("NaN", () => {
         } as never),
     ],
     [
-      "what was seen last",
+      "the final observation",
       "final.one",
       ({ writer }) => {
         writer.append(good() as never);
@@ -186,7 +186,7 @@ describe("NaN", () => {
       },
     ],
     [
-      "what is staged",
+      "staged values",
       "line",
       ({ writer }) => {
         const { staged } = writer;

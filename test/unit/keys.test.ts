@@ -143,10 +143,10 @@ describe("keys of a client", () => {
   const cases: [string, object, typeof TypeError | typeof RangeError, RegExp][] = [
     ["deletes that lose bits", { deletes: new Float32Array([1]) }, TypeError, /^deletes must .*Float64Array/],
     ["deletes that wrap", { deletes: new Uint32Array([1]) }, TypeError, /^deletes must .*Float64Array/],
-    ["deletes that are no keys", { deletes: [1, 1.5, Number.NaN, -1] }, RangeError, /^deletes must be .*, got 1\.5 at deletes\[1\] \(3 values/],
-    ["bigints that are no keys", { deletes: [-1n, 2n ** 64n] }, RangeError, /got -1n at deletes\[0\] \(2 values/],
+    ["deletes that are not keys", { deletes: [1, 1.5, Number.NaN, -1] }, RangeError, /^deletes must be .*, got 1\.5 at deletes\[1\] \(3 values/],
+    ["bigints that are not keys", { deletes: [-1n, 2n ** 64n] }, RangeError, /got -1n at deletes\[0\] \(2 values/],
     [
-      "updates that are no keys",
+      "updates that are not keys",
       {
         updates: [
           [1, 1],

@@ -41,7 +41,7 @@ describe("another spec throws SPEC_MISMATCH with the first difference", () => {
       /^spec\.said must be string of shape \[\] with maxBytes 8, as .*got string of shape \[\] with maxBytes 9/,
     ],
     [
-      "what is shared",
+      "shared frames",
       { ...v1, frames: shared("g", u8(16), 2) },
       /^spec\.frames must be .* shared as "f", a stack of 2, as .*got .* shared as "g", a stack of 2/,
     ],

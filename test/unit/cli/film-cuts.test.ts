@@ -153,7 +153,7 @@ describe("the ffmpeg program", () => {
 
   test.each([
     ["ends with another code", "printf 'half a film'; echo 'Unknown encoder' >&2; exit 8", "ffmpeg cannot cut the film: Unknown encoder"],
-    ["ends with another code, and no word", "exit 3", "ffmpeg cannot cut the film: its exit status is 3"],
+    ["ends with another exit code and no output", "exit 3", "ffmpeg cannot cut the film: its exit status is 3"],
     ["is killed", "kill -9 $$", "ffmpeg cannot cut the film: its exit status is SIGKILL"],
     ["writes nothing", "exit 0", "ffmpeg cannot cut the film: it wrote nothing"],
   ])("leaves no target and an unchanged source if it %s", async (_, lines, message) => {

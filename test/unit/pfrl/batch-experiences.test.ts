@@ -67,10 +67,10 @@ describe("batchExperiences of a list", () => {
     ["a next state of null", () => batchExperiences([[one({ nextState: null })]], { gamma: 1 }), TypeError, /^nextState /],
     ["states that differ in form", () => batchExperiences([[one()], [one({ state: [1] })]], { gamma: 1 }), TypeError, /state of item 1 must/],
     ["nothing", () => batchExperiences([], { gamma: 1 }), RangeError, /at least one/],
-    ["no list", () => batchExperiences([one()] as never, { gamma: 1 }), TypeError, /experiences\[0\] must be a list/],
-    ["what is no sample", () => batchExperiences({} as never, { gamma: 1 }), TypeError, /a batch from sample/],
+    ["not a list", () => batchExperiences([one()] as never, { gamma: 1 }), TypeError, /experiences\[0\] must be a list/],
+    ["not a sample", () => batchExperiences({} as never, { gamma: 1 }), TypeError, /a batch from sample/],
     ["no gamma", () => batchExperiences([[one()]], {} as never), TypeError, /gamma/],
-    ["a phi that is none", () => batchExperiences([[one()]], { gamma: 1, phi: 3 as never }), TypeError, /phi must be a function/],
+    ["an invalid phi", () => batchExperiences([[one()]], { gamma: 1, phi: 3 as never }), TypeError, /phi must be a function/],
   ])("rejects %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
 });
 

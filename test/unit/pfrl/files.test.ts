@@ -130,7 +130,7 @@ describe("load rejects sections that do not belong together, and changes nothing
   const nothing = new Uint8Array(0);
   test.each([
     ["transitions of no step", [form("transitions", 0)]],
-    ["transitions of fewer steps than none", [form("transitions", -1)]],
+    ["transitions with a negative number of steps", [form("transitions", -1)]],
     ["transitions of more steps than an item may have", [form("transitions", 2 ** 24)]],
     ["episodes of a number of steps", [form("episodes", 3)]],
     ["steps without their form", [[SINGLE, nothing]]],

@@ -80,8 +80,8 @@ describe("options of asynchronous calls", () => {
   const buffer = new ReplayBuffer(9);
   buffer.append(step(1));
   test.each<[string, object | null, RegExp]>([
-    ["a signal that is none", { signal: {} }, /^signal must be an AbortSignal/],
-    ["a progress that is no function", { onProgress: 1 }, /^onProgress must be a function, got 1/],
+    ["an invalid signal", { signal: {} }, /^signal must be an AbortSignal/],
+    ["a progress that is not a function", { onProgress: 1 }, /^onProgress must be a function, got 1/],
     ["another name", { onprogress: () => {} }, /has no option "onprogress"/],
     ["null", null, /^options must be an object/],
   ])("saveAsync and loadAsync reject %s", async (_, options, says) => {

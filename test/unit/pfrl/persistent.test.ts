@@ -374,8 +374,8 @@ describe("asynchronous open", () => {
 
 test.each<[string, () => unknown, Parameters<typeof expectError>[1], RegExp]>([
   ["no directory", () => new PersistentReplayBuffer(3 as never, 5), TypeError, /dirname must/],
-  ["a capacity of none", () => new PersistentReplayBuffer(memory(), 0), RangeError, /capacity must be an integer in 1 … \d+/],
+  ["a capacity of 0", () => new PersistentReplayBuffer(memory(), 0), RangeError, /capacity must be an integer in 1 … \d+/],
   ["another retain", () => new PersistentReplayBuffer(memory(), 5, { retain: "some" as never }), RangeError, /retain must be "capacity" or "all"/],
-  ["a name that is none", () => new PersistentReplayBuffer(memory(), 5, { path: 1 } as never), TypeError, /no option "path"/],
+  ["an unknown option", () => new PersistentReplayBuffer(memory(), 5, { path: 1 } as never), TypeError, /no option "path"/],
   ["too many arguments", () => new PersistentReplayBuffer(memory(), 5, 6 as never), TypeError, /a directory, a capacity and an object/],
 ])("rejects %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));

@@ -169,6 +169,6 @@ describe("randomSubseq", () => {
   test.each<[string, () => unknown, typeof TypeError | typeof RangeError, RegExp]>([
     ["no random numbers", () => randomSubseq([1, 2], 1, undefined as never), TypeError, /random is required: a function, such as Math.random/],
     ["numbers beyond 1", () => randomSubseq([1, 2], 1, () => 1), RangeError, /result of random must be .*got 1/],
-    ["a length that is none", () => randomSubseq([1, 2], -1, () => 0), RangeError, /subseqLen/],
+    ["an invalid length", () => randomSubseq([1, 2], -1, () => 0), RangeError, /subseqLen/],
   ])("rejects %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
 });

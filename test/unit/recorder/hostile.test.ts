@@ -65,7 +65,7 @@ describe("invalid steps", () => {
       ],
       /^CORRUPT: observation\/image has 11 bytes of pixels instead of 12/,
     ],
-    ["a frame of a camera that there is not", [[RECORDED_FRAME, 9, FRAME], ...STEP], /^CORRUPT: the camera of a frame must .*0 … 0, got 9/],
+    ["a frame of an unknown camera", [[RECORDED_FRAME, 9, FRAME], ...STEP], /^CORRUPT: the camera of a frame must .*0 … 0, got 9/],
     [
       "a short row",
       [
@@ -99,7 +99,7 @@ describe("invalid steps", () => {
       /^CORRUPT: words is not valid UTF-8/,
     ],
     [
-      "bytes behind the row",
+      "bytes after the row",
       [
         [RECORDED_FRAME, 0, FRAME],
         [RECORDED_STEP, 0, Uint8Array.of(...ROW, 0)],
@@ -107,7 +107,7 @@ describe("invalid steps", () => {
       /^CORRUPT: a step has 1 bytes too many/,
     ],
     [
-      "a bool that is none",
+      "an invalid bool",
       [
         [RECORDED_FRAME, 0, FRAME],
         [RECORDED_STEP, 0, ROW.slice().fill(2, 8, 9)],
@@ -132,7 +132,7 @@ describe("an invalid order of sections", () => {
       /^CORRUPT: .*the next step must belong to episode 1, got a step of episode 0/,
     ],
     ["the first one is missing", [[RECORDED_STEP, 5, ROW]], /^CORRUPT: .*the next step must belong to episode 0, got a step of episode 5/],
-    ["an end that is none", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*the end of an episode is invalid/],
+    ["an invalid end", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*the end of an episode is invalid/],
     ["an end of nothing", [...STEP, [RECORDED_END, 0, Uint8Array.of(99)]], /^CORRUPT: a value is truncated or altered/],
   ])("is rejected: %s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));
@@ -172,7 +172,7 @@ describe("a wrong index", () => {
     ["a negative number of episodes", parts(1, { kept: -1, episode: 0, length: 0 })],
     ["no lists", encodeTagged({ before: { kept: 0, episode: 0, length: 0 } }, "index")],
     [
-      "a task that there is not",
+      "an unknown task",
       encodeTagged(
         { before: { kept: 0, episode: 0, length: 0 }, first: 0, steps: Uint32Array.of(1), flags: Uint8Array.of(0), task: Uint32Array.of(3), tasks: [] },
         "index",

@@ -99,8 +99,8 @@ it("endEpisode ends the episode of one lane, or of all lanes if no lane is passe
 });
 
 it.each([
-  ["an end of a lane that is not there", { lane: 2 }],
-  ["a final step of a lane that is not there", { lane: 2, terminated: true }],
+  ["an end of an unknown lane", { lane: 2 }],
+  ["a final step of an unknown lane", { lane: 2, terminated: true }],
   ["a final step of no lane", { terminated: true }],
   ["an end of a part of a lane", { lane: 0.5 }],
 ])("%s throws and changes nothing", (_, options) => {

@@ -37,9 +37,9 @@ describe("a server with TLS", () => {
       { ca: otherAuthority },
       "its certificate cannot be trusted: unable to verify the first certificate (UNABLE_TO_VERIFY_LEAF_SIGNATURE)",
     ],
-    ["none but the system's", {}, "its certificate cannot be trusted"],
+    ["only the system's certificates", {}, "its certificate cannot be trusted"],
     ["another name", { ca: authority, servername: "elsewhere.example" }, "Host: elsewhere.example. is not in the cert's altnames"],
-    ["what is no certificate", { ca: authority, cert: "nonsense", key: "nonsense" }, "these credentials are invalid: "],
+    ["not a certificate", { ca: authority, cert: "nonsense", key: "nonsense" }, "these credentials are invalid: "],
   ])("is rejected with %s, and the error contains the address and a solution", async (_, credentials, why) => {
     const { address } = await serve({ key, cert: certificate });
     const error = (await reset(address, credentials)) as Error;

@@ -254,7 +254,7 @@ describe("dropBoundaries", () => {
     ["no numSteps", { dropBoundaries: true }, RangeError, /^numSteps is required.* 2 .*dropBoundaries/],
     ["numSteps of 1", { dropBoundaries: true, numSteps: 1 }, RangeError, /^numSteps must be at least 2/],
     ["a function for sequences", { dropBoundaries: true, numSteps: 2, sequencePreprocessFn: (items: unknown) => items }, RangeError, /^sequencePreprocessFn/],
-    ["no boolean", { dropBoundaries: 2, numSteps: 2 }, TypeError, /^dropBoundaries must be/],
+    ["not a boolean", { dropBoundaries: 2, numSteps: 2 }, TypeError, /^dropBoundaries must be/],
     ["another name", { dropBoundary: true }, TypeError, /dropBoundaries/],
   ])("rejects invalid options: %s", (_, options, error, message) => {
     const buffer = fill(lonely, [F, M]);

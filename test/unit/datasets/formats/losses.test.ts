@@ -180,7 +180,7 @@ describe("films", () => {
     ["another rate", filmed(["a.mp4", 0]), films({ fps: 30 }), "UNSUPPORTED", /fps must be 30, as in the films, got 10/],
     ["a name that leads out of the folder", filmed(["a.mp4", 0]), films({}, "../../top"), "UNSUPPORTED", /must be a valid folder name/],
     ["a name with a slash", filmed(["a.mp4", 0]), films({}, "a/b"), "UNSUPPORTED", /must be a valid folder name/],
-    ["no films at all", filmed(["a.mp4", 0]), 7 as never, TypeError, /^films must be/],
+    ["films that are not a list", filmed(["a.mp4", 0]), 7 as never, TypeError, /^films must be/],
   ] as const)("are rejected: %s", async (_, steps, given, code, message) => {
     const files = memorySink();
     expectError(await errorFrom(writeLeRobot(steps, files, { fps: 10, films: given })), code as never, message);

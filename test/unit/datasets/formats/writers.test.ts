@@ -85,7 +85,7 @@ it("openJsonl finds its header after blank lines", async () => {
 });
 
 it.each([
-  ["a dtype that there is not", { a: { dtype: "f8", shape: [] } }, "SPEC_MISMATCH", /^the dtype of a must be a supported dtype, got "f8"$/],
+  ["an unknown dtype", { a: { dtype: "f8", shape: [] } }, "SPEC_MISMATCH", /^the dtype of a must be a supported dtype, got "f8"$/],
   ["no shape", { a: { dtype: "f32" } }, "SPEC_MISMATCH", /^the shape of a is required: an array of integers >= 0/],
   ["a length that differs", { a: { dtype: "f32", shape: [-1] } }, "UNSUPPORTED", /^a must have a fixed shape, got \[-1\]/],
 ] as const)("rejects a spec with %s", async (_, stepSpec, code, message) => {

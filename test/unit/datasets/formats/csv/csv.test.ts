@@ -170,13 +170,13 @@ describe("cells", () => {
 describe("errors name the file and the line", () => {
   it.each<[string, readonly string[], string, RegExp]>([
     ["nothing", [""], "EMPTY", /no lines/],
-    ["names alone", [HEAD], "EMPTY", /no rows below the header/],
+    ["only names", [HEAD], "EMPTY", /no rows below the header/],
     ["no names", ["1,2,3,4", "1,2,3,4"], "UNSUPPORTED", /first line must contain the column names/],
     ["two names", ["action,observation,action,reward", "1,2,3,4"], "CORRUPT", /two columns are named action/],
     ["no action", ["observation,reward", "1,2"], "UNSUPPORTED", /no field for action/],
     ["a row that is cut", [HEAD, "1,2,3,4,False", "1,2,3"], "CORRUPT", /line 3 has 3 cells, but the first line has 5/],
     ["a quote that never ends", [HEAD, "1,2,3,4,False", '1,2,3,4,"False', "1,2,3,4,False"], "CORRUPT", /line 3 is not a valid row/],
-    ["a flag that is none", [HEAD, "1,2,3,4,maybe"], "SPEC_MISMATCH", /done must be true or false/],
+    ["an invalid flag", [HEAD, "1,2,3,4,maybe"], "SPEC_MISMATCH", /done must be true or false/],
   ])("%s", async (_, lines, code, message) => {
     await expect(read(csv(...lines))).rejects.toMatchObject({ name: "RldsError", code, file: "table.csv", message: expect.stringMatching(message) });
   });

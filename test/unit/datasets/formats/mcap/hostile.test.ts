@@ -115,8 +115,8 @@ describe("invalid schemas and messages", () => {
       "CORRUPT",
       /contain themselves/,
     ],
-    ["a type that is not there", { schema: "test/A a", messages: [cdr(0)] }, "CORRUPT", /schema test\/Type of \/t cannot be read/],
-    ["no schema at all", { schema: "{]", messages: [cdr(0)] }, "CORRUPT", /cannot be read/],
+    ["an unknown type", { schema: "test/A a", messages: [cdr(0)] }, "CORRUPT", /schema test\/Type of \/t cannot be read/],
+    ["an invalid schema", { schema: "{]", messages: [cdr(0)] }, "CORRUPT", /cannot be read/],
     ["an array of 10^9 in the schema", { schema: "float64[1000000000] x", messages: [cdr(0)] }, "CORRUPT", /needs at least 8000000004/],
     [
       "arrays of arrays of nothing",
@@ -144,7 +144,7 @@ describe("invalid schemas and messages", () => {
     ],
     ["a text of 10^9 bytes", { schema: "string x", messages: [cdr(...u32(1e9), 65)] }, "CORRUPT", /cannot be decoded as test\/Type/],
     ["a message that is cut", { messages: [cdr(0, 0)] }, "CORRUPT", /the message has 6 bytes, but needs at least 12/],
-    ["JSON that is none", { message: "json", encoding: "jsonschema", messages: [Uint8Array.of(123)] }, "CORRUPT", /cannot be decoded as test\/Type/],
+    ["invalid JSON", { message: "json", encoding: "jsonschema", messages: [Uint8Array.of(123)] }, "CORRUPT", /cannot be decoded as test\/Type/],
     [
       "JSON in depth",
       { message: "json", encoding: "jsonschema", messages: [new TextEncoder().encode("[".repeat(50_000) + "]".repeat(50_000))] },
