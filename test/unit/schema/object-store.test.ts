@@ -6,7 +6,7 @@ test("ObjectStore keeps the values of live rows, and releases others gradually",
   const random = new TestRandom(15);
   const live = new Set<number>();
   const twin = new Map<number, readonly unknown[]>();
-  const beside = new ObjectStore((row) => live.has(row));
+  const store = new ObjectStore((row) => live.has(row));
   for (let call = 0; call < 4000; call++) {
     if (live.size > 100) for (const row of [...live].slice(0, random.below(3))) live.delete(row);
     let row = 1 + random.below(300);
@@ -16,13 +16,13 @@ test("ObjectStore keeps the values of live rows, and releases others gradually",
     const values = random.below(3) === 0 ? undefined : [call, "x"];
     if (values === undefined) twin.delete(row);
     else twin.set(row, values);
-    beside.set(row, values);
-    expect(beside.get(row)).toBe(values);
+    store.set(row, values);
+    expect(store.get(row)).toBe(values);
     if (call % 50 !== 0) continue;
-    for (const held of live) expect(beside.get(held)).toBe(twin.get(held));
-    expect(beside.size).toBeLessThanOrEqual(2 * live.size + 2);
+    for (const held of live) expect(store.get(held)).toBe(twin.get(held));
+    expect(store.size).toBeLessThanOrEqual(2 * live.size + 2);
   }
   live.clear();
-  for (let i = 0; i < 500; i++) beside.set(1, undefined);
-  expect(beside.size).toBe(0);
+  for (let i = 0; i < 500; i++) store.set(1, undefined);
+  expect(store.size).toBe(0);
 });
