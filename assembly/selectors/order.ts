@@ -43,7 +43,7 @@ export class Order {
 
   /** Returns the next slot of a walk from the youngest slot to older ones (`youngest`), or from the oldest slot to younger ones. */
   @inline
-  beside(slot: u32, youngest: bool): u32 {
+  neighbour(slot: u32, youngest: bool): u32 {
     return youngest ? this.prev(slot) : this.next(slot);
   }
 
@@ -51,7 +51,7 @@ export class Order {
   at(i: u32, count: u32): u32 {
     const fromYoung = i > count >> 1;
     let slot = this.end(fromYoung);
-    for (let steps = fromYoung ? count - 1 - i : i; steps > 0; steps--) slot = this.beside(slot, fromYoung);
+    for (let steps = fromYoung ? count - 1 - i : i; steps > 0; steps--) slot = this.neighbour(slot, fromYoung);
     return slot;
   }
 

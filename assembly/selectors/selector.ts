@@ -235,7 +235,7 @@ export class Selector {
     let slot = order.end(newest);
     for (let i: u32 = 0; i < k && n < most; i++) {
       n += u32(this.tree().hasWeight(slot));
-      slot = order.beside(slot, newest);
+      slot = order.neighbour(slot, newest);
     }
     return n == 0 ? min(k, most) : n;
   }
@@ -256,7 +256,7 @@ export class Selector {
     let slot = order.end(!newest);
     for (let others = count - k; others > 0; others--) {
       tree.set(slot, hidden ? 0 : tree.weigh(Items.priority(items, slot)));
-      slot = order.beside(slot, !newest);
+      slot = order.neighbour(slot, !newest);
     }
   }
 

@@ -63,7 +63,7 @@ export function restoreRun(t: SumTree, order: Order, k: u32, youngest: bool, ite
       const priority = Items.priority(items, other);
       if (load<f64>(t.leaf(other)) == 0 && Items.isLive(priority)) store<f64>(t.leaf(other), t.weigh(priority));
     }
-    slot = order.beside(slot, youngest);
+    slot = order.neighbour(slot, youngest);
   }
   for (let level: u32 = 1; level <= t.depth; level++) {
     let last = u32.MAX_VALUE;
@@ -72,7 +72,7 @@ export function restoreRun(t: SumTree, order: Order, k: u32, youngest: bool, ite
       const node = slot >> (level << 1);
       if (node >> 2 != last) t.renewFamily(level, node);
       last = node >> 2;
-      slot = order.beside(slot, youngest);
+      slot = order.neighbour(slot, youngest);
     }
   }
   t.end();
@@ -90,7 +90,7 @@ function mark(t: SumTree, order: Order, k: u32, youngest: bool, level: u32): voi
       store<f64>(at, -Math.abs(load<f64>(at)));
     }
     last = node;
-    slot = order.beside(slot, youngest);
+    slot = order.neighbour(slot, youngest);
   }
 }
 
@@ -107,7 +107,7 @@ function cutOthers(t: SumTree, order: Order, k: u32, youngest: bool, level: u32)
       }
     }
     last = family;
-    slot = order.beside(slot, youngest);
+    slot = order.neighbour(slot, youngest);
   }
 }
 
@@ -116,6 +116,6 @@ function unmark(t: SumTree, order: Order, k: u32, youngest: bool, level: u32): v
   for (let i: u32 = 0; i < k; i++) {
     const at = t.nodeAt(level, slot >> (level << 1));
     store<f64>(at, Math.abs(load<f64>(at)));
-    slot = order.beside(slot, youngest);
+    slot = order.neighbour(slot, youngest);
   }
 }

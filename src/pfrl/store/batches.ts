@@ -197,12 +197,12 @@ export class BatchFiller {
   }
 
   #fillLists(): void {
-    const { objectStore: beside } = this.#steps.engine;
+    const { objectStore } = this.#steps.engine;
     const { n, width, objectColumns } = this.#origin;
     const rows = this.draw.rows(n * width);
     const { lengths } = this.batch;
     for (const { slot, from, values } of objectColumns) {
-      const value = (i: number, t: number) => cloneObject(beside.get(rows[i * width + t] as number)?.[slot] ?? null);
+      const value = (i: number, t: number) => cloneObject(objectStore.get(rows[i * width + t] as number)?.[slot] ?? null);
       for (let i = 0; i < n; i++) {
         const length = lengths[i] as number;
         if (from === "each") values[i] = Array.from({ length: width }, (_, t) => (t < length ? value(i, t) : null));

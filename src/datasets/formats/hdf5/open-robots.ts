@@ -161,14 +161,14 @@ class RobotReader implements RldsReader {
     }
     if (format === "d3rlpy") await checkCount(first, places.length, losses);
     const { hdf5, tree, unread } = await firstEpisode(files, format, places, { selection, losses, name: first.name });
-    const besides = format === "maniskill" ? await besidesOf(files, losses) : { unread: [] };
+    const json = format === "maniskill" ? await readJson(files, losses) : { unread: [] };
     const attributesOfAll = Object.entries(values(await leafAttributes(hdf5, format === "robomimic" ? "/data" : "/")));
     const about = {
       ...Object.fromEntries(attributesOfAll.map(([name, value]) => [name, plain(value)])),
       ...(format === "robomimic" && (await ownAbout(hdf5))),
     };
-    const allUnread = [...unread, ...besides.unread];
-    const { episodes } = besides;
+    const allUnread = [...unread, ...json.unread];
+    const { episodes } = json;
     return new RobotReader({ files, format, places, attributes, episodes, options, masks }, stepSpecOf(transitionSpecOf(tree)), {
       ...episodes?.about,
       ...about,
@@ -246,8 +246,8 @@ class RobotReader implements RldsReader {
     const { tree, range, hdf5 } = await this.#episode(place, episode);
     const ended = await rangeSteps(tree, range, { file: hdf5.name, episode, maxBytes });
     const attributes = !HAS_ATTRIBUTES[this.format] ? new Map<string, Attribute>() : await leafAttributes(hdf5, place.group);
-    const beside = this.#episodes?.valuesAt(Number(place.group.slice(place.group.lastIndexOf("_") + 1)));
-    const whole = { ...beside, ...values(this.#attributes.conform(attributes)), ...ended };
+    const metadata = this.#episodes?.valuesAt(Number(place.group.slice(place.group.lastIndexOf("_") + 1)));
+    const whole = { ...metadata, ...values(this.#attributes.conform(attributes)), ...ended };
     const name = nameOf(place.group);
     return this.#filters === undefined
       ? whole
@@ -285,11 +285,11 @@ async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefi
 }
 
 /** Reads the JSON file next to the trajectories. If the file cannot be read, lists it as unread, so that the trajectories can still be read. */
-async function besidesOf(
+async function readJson(
   files: EpisodeFiles,
   losses: Damage | undefined,
 ): Promise<{ readonly episodes?: ManiskillEpisodes; readonly unread: readonly string[] }> {
-  const file = await files.beside?.();
+  const file = await files.openJson?.();
   if (file === undefined) return { unread: [] };
   try {
     const episodes = await maniskillEpisodes(file);

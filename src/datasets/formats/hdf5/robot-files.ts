@@ -20,7 +20,7 @@ export async function alohaPaths(folder: SourceFolder): Promise<string[]> {
 export interface EpisodeFiles {
   readonly name: string;
   /** Opens the JSON file that ManiSkill writes next to its trajectories. Returns undefined if the file does not exist. Absent in datasets of several files. */
-  readonly beside?: () => Promise<SourceFile | undefined>;
+  readonly openJson?: () => Promise<SourceFile | undefined>;
   readonly count: number;
   /** Opens file i, and closes any other open file. */
   open(i: number): Promise<Hdf5File>;
@@ -32,7 +32,7 @@ export function oneFile({ hdf5, folder, path }: Hdf5Source, from: Source, { sign
   return {
     name: hdf5.name.replace(ENDING, ""),
     count: 1,
-    async beside() {
+    async openJson() {
       if (folder !== undefined && path !== undefined) return openIfExists(folder, path.replace(ENDING, ".json"));
       const source = siblingOf(from, ENDING, ".json");
       if (source === undefined) return undefined;

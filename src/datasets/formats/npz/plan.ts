@@ -48,9 +48,9 @@ export async function planOf(
     ...(fields.discount === undefined ? {} : { discount: fields.discount }),
     ...metadata,
   };
-  const { indices, ...beside } = metadata;
+  const { indices, ...others } = metadata;
   if (indices instanceof Column && terminations?.rows !== undefined && terminations.rows === (indices.rows ?? 0) + 1) {
-    const tree: TransitionTree = { ...main, ...beside };
+    const tree: TransitionTree = { ...main, ...others };
     const { indices: _, ...withoutIndices } = tree as TransitionTree & { readonly indices: unknown };
     return planOfRanges(withoutIndices, await rangesByIndices(withoutIndices, indices, await flags(terminations), { file, budget }), { file, ...options });
   }
