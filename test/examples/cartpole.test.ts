@@ -81,7 +81,7 @@ describe.each(cases)("CartPole-v1, $name", ({ initial_state, actions, length, st
 });
 
 describe("npm start", () => {
-  it("has at most 250 lines", () => {
+  it("starts an example of at most 250 lines in all its files", () => {
     const lines = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8").split("\n").length - 1);
     expect(lines.reduce((sum, n) => sum + n)).toBeLessThanOrEqual(250);
   });

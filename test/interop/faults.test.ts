@@ -134,7 +134,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     expect(confirmed.size).toBeGreaterThan(found.length);
   });
 
-  it("a kill after a checkpoint: confirmed items are restored, unconfirmed items are resent, and none is duplicated", async () => {
+  it("after a checkpoint and a kill, confirmed items are restored, unconfirmed items are resent, and none is duplicated", async () => {
     const checkpoints = mkdtempSync(join(tmpdir(), "reprise-checkpoints-"));
     try {
       peer = await startServer(0, TABLES, checkpoints);
@@ -220,7 +220,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     expect(await taken(one)).toEqual(Array.from({ length: 50_000 }, (_, act) => act));
   });
 
-  it("a rate limiter that blocks inserts: waits end by timeout or signal, and all items arrive later", async () => {
+  it("if a rate limiter blocks inserts, waits end by timeout or signal, and all items arrive later", async () => {
     peer = await startServer(0, TABLES);
     const one = client({ maxInFlightItems: 30 });
     await one.serverInfo();
@@ -262,7 +262,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     expect(await taken(one)).toEqual(Array.from({ length: 21 }, (_, act) => act));
   });
 
-  it("a server that freezes while a limiter blocks calls: a ping detects it, and calls work again later", async () => {
+  it("if a server freezes while a limiter blocks calls, a ping detects it, and calls work again later", async () => {
     peer = await startServer(0, TABLES);
     const one = client({ keepAliveMs: 100, keepAliveTimeoutMs: 1000, connectTimeoutMs: 500, reconnectTimeoutMs: 300 });
     const sampled = one.sampler("once").next();

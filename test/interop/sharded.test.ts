@@ -164,7 +164,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     sampler.close();
   }, 120_000);
 
-  it("all are killed: each error names all of them", async () => {
+  it("are all named in each error if all are killed", async () => {
     const addresses = peers.map(({ address }) => address);
     const hasty = new ReverbClient(addresses, { spec, logger, reconnectTimeoutMs: 200 });
     await hasty.insert({ act: 1 }, { free: 1 });

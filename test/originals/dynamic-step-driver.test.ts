@@ -88,7 +88,7 @@ function runOn(driver: { run(timeStep: undefined, policyState?: unknown): unknow
   return (driver.run(undefined, policyState) as { readonly policyState: unknown }).policyState;
 }
 
-test("episodes of one step become single-step trajectories, separated by boundaries", () => {
+test("episodes of one step become single-step trajectories after boundaries are dropped", () => {
   const contexts = [
     [5, -5],
     [2, -2],

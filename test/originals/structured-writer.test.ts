@@ -71,7 +71,7 @@ test.each([
     wanted: range(0, 6).map((i) => [[i, i + 2, i + 4]]),
   },
 ] as { name: string; pattern: Pattern; steps: number; wanted: unknown[] }[])(
-  "a pattern creates items as soon as it has enough steps: $name",
+  "a pattern creates an item per step once it has enough steps: $name",
   async ({ pattern, steps, wanted }) => {
     const client = clientOf(SPEC);
     const writer = client.structuredWriter([createConfig(pattern, TABLE)]);

@@ -151,7 +151,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await page.close();
     });
 
-    it("clears an error message after there was time to read it", async () => {
+    it("clears an error message by itself", async () => {
       const { page, said } = await opened(name, "page");
       const status = page.locator(".status");
       await page.evaluate(() => {

@@ -31,7 +31,7 @@ inBrowsers((open) => {
     );
   });
 
-  it("salvages damaged files, and shows the missing parts", async () => {
+  it("salvages damaged files, and lists the damage in the findings", async () => {
     const { page } = await open("#look");
     await choose(page, data("wild/partial.jsonl"));
     await page.getByRole("alert").getByText("line 6 is not JSON").waitFor();

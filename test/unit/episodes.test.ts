@@ -356,7 +356,7 @@ test("an episode without items is logged once, and counted every time", () => {
   expect(quiet.stats().warnings.barrenEpisodes).toBe(1);
 });
 
-describe("an item that is made after endEpisode", () => {
+describe("createItem after endEpisode", () => {
   const barren = ({ stats }: { stats(): { warnings: { barrenEpisodes: number } } }) => stats().warnings.barrenEpisodes;
   const open = (items?: readonly { table: "memory"; length: number }[], lanes?: number) => {
     const logger = vi.fn();
@@ -377,7 +377,7 @@ describe("an item that is made after endEpisode", () => {
     expect([count(), logger.mock.calls]).toEqual([0, []]);
   });
 
-  test.each(["append", "appendColumns", "endEpisode", "close"] as const)("is reported as missing by the next call: %s", (call) => {
+  test.each(["append", "appendColumns", "endEpisode", "close"] as const)("is reported as missing by the next call if it was not called: %s", (call) => {
     const { writer, logger, count } = open();
     writer.append(step(1));
     writer.endEpisode({ terminated: true });

@@ -35,7 +35,7 @@ describe("arrays that report a wrong length", () => {
     expect(broken(replay)).toEqual([]);
   });
 
-  test("as values of a step or as columns are rejected", () => {
+  test("are rejected as step values and as columns", () => {
     const { replay, writer } = filled();
     expectRefused(replay, () => writer.append({ ...step(1), o: new ShortLiar(30_000).fill(7) }), "SPEC_MISMATCH", /^o must be f32 of shape \[3\]/);
     const columns = { x: [1], o: new ShortLiar(30_000).fill(7), flag: [0], mask: [0, 0, 0, 0] };
@@ -58,7 +58,7 @@ describe("arrays that report a wrong length", () => {
   });
 });
 
-test("rejects keys whose memory was transferred, and snapshot chunks that are not Uint8Arrays", () => {
+test("calls reject keys whose memory was transferred, and snapshot chunks that are not Uint8Arrays", () => {
   const { replay, table } = filled();
   const gone = new Float64Array(2);
   structuredClone(gone.buffer, { transfer: [gone.buffer] });

@@ -33,7 +33,7 @@ const NARROW: readonly (new (list: number[]) => ArrayLike<number>)[] = [
   ...("Float16Array" in globalThis ? [(globalThis as unknown as { Float16Array: new (list: number[]) => ArrayLike<number> }).Float16Array] : []),
 ];
 
-test("rejects columns whose size differs from their shape, and priorities whose shape differs from the keys", () => {
+test("calls with keys reject columns whose size differs from their shape, and priorities whose shape differs from the keys", () => {
   const { replay, table, keys } = filled();
   const six = Float64Array.from(keys);
   const two = (shape: number[], Numbers: typeof Float32Array | typeof Int32Array = Float32Array) => ({ data: new Numbers(6).fill(2), shape });
@@ -84,7 +84,7 @@ const NO_KEYS: readonly [number[], string][] = [
   [[2 ** 53], "got 9007199254740992 at keys[1]."],
 ];
 
-test.runIf(whole)("rejects a Float32Array of keys above 2^24, which would name other items", () => {
+test.runIf(whole)("calls with keys reject a Float32Array of keys above 2^24, which would name other items", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 4, sampler: prioritized() } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   for (let x = 0; x < 9_000_000; x += 3000) writer.appendColumns({ x: new Int32Array(3000) });

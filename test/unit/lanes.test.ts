@@ -85,7 +85,7 @@ test.each([false, true])("appendColumns of one lane accepts a dimension of lanes
   await writer.close();
 });
 
-test("rejects steps that fit in neither form by name, and changes nothing", () => {
+test("append names the leaf of a step that fits in neither form, and changes nothing", () => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 1, ...options });
   const { append } = writer as unknown as { append(step: unknown, ends?: unknown): void };

@@ -93,7 +93,7 @@ test("a rule reads its priority across a port, and from a leaf of half floats", 
   await writer.close();
 });
 
-test("rejects a step whose value is not a priority, and changes nothing", () => {
+test("append rejects a step whose value is not a priority, and changes nothing", () => {
   const replay = new Replay({ spec: { value: f32() }, tables: { t: { maxSize: 9 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 2, priority: { leaf: "value" } }] });
   writer.append({ value: 1 });

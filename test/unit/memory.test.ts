@@ -167,7 +167,7 @@ test.runIf(whole)("everything works beyond 2 GiB", () => {
   expect(table.delete(info.keys)).toBe(5);
 });
 
-test("rejects windows that exceed memory, even if their bytes overflow 32 bits", () => {
+test("replay.writer rejects windows that exceed memory, even if their bytes overflow 32 bits", () => {
   const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 4 } } });
   const { used } = replay.stats().bytes;
   // 65,536 windows of these lengths take slightly more than 2^32 bytes.

@@ -43,7 +43,7 @@ test.each<[string, unknown, RegExp]>([
   expect(replay.tables.t.size).toBe(9);
 });
 
-test("names a nested field with its path, even if a sibling is misspelt", () => {
+test("an error names a nested field with its path, even if a sibling is misspelt", () => {
   const writer = new Replay({ spec: { o: { image: u8(2), speed: f32() } } }).writer();
   expect(errorOf(() => writer.append({ o: { image: [1, 2] } } as never)).message).toMatch(/^o must be an object with speed \(o\.speed is missing\)/);
   expect(errorOf(() => writer.append({ o: { image: [1, 2], sped: 1 } } as never)).message).toMatch(
@@ -67,7 +67,7 @@ test.each<[string, unknown, RegExp]>([
   );
 });
 
-test("names the default if maxBytes is omitted and too small, and suggests a remedy", () => {
+test("an error names the default if maxBytes is omitted and too small, and suggests a remedy", () => {
   const big = { spec: u8(84, 84, 4), tables: { t: { maxSize: 1_000_000 } } };
   const says = /^maxBytes \(4 GiB by default\) must be at least \d+ for the tables and 1000000 steps of \d+ bytes, .*at most 4 GiB\. Lower maxSize or maxSteps/;
   expectError(
@@ -84,7 +84,7 @@ test.each<[string, unknown[]]>([
   ["is required:", ["t"]],
   ["must be", ["t", 2]],
   ["must be", ["t", null]],
-])("createItem without options names the missing argument: %s", (rule, wrong) => {
+])("createItem names its second argument if it is missing or not an object: %s", (rule, wrong) => {
   const { writer } = filled();
   const says = new RegExp(`^the second argument of createItem ${rule} an object with keys length`);
   expectError(
@@ -104,7 +104,7 @@ test.each<[string, object | undefined]>([
   ["nothing", undefined],
   ["an observation that is undefined", { observation: lost }],
   ["no leaf", {}],
-])("rejects a truncated episode without a final observation: final with %s", (_what, final) => {
+])("a truncated episode without a final observation is rejected: final with %s", (_what, final) => {
   const replay = new Replay({ spec, tables });
   const says = /^final .*the last observation of a truncated episode/;
   const items = [{ table: "t", nStep: 2 }] as const;
@@ -134,7 +134,7 @@ test.each<[string, object | undefined]>([
   expect(replay.tables.t.size).toBe(0);
 });
 
-test("names the rule of a misspelt table, a wrong column, missing options and a missing lane", () => {
+test("errors name the rule of a misspelt table, a wrong column, missing options and a missing lane", () => {
   const { replay, table } = filled();
   expect(errorOf(() => replay.writer({ items: [{ table: "x" as never, nStep: 1 }] })).message).toBe('items[0].table must be one of "t", got "x"');
   const { keys, returns } = table.transitions({ gamma: 1 }).sample(2);

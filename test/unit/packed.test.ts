@@ -18,7 +18,7 @@ test("packed declares a leaf like shared, with a ratio", () => {
   expect(replay.stats().packed.w?.frames).toBe(1);
 });
 
-test("rejects leaves that cannot be packed, and names their path", () => {
+test("a spec rejects leaves that cannot be packed, and names their path", () => {
   const make = (spec: object) => errorOf(() => new Replay({ spec: spec as never }));
   expectError(
     make({ a: { b: packed("f", u8(255)) } }),
@@ -97,7 +97,7 @@ for (const remover of [fifo(), uniform(), lifo()])
     expect(replay.stats().bytes.stored).toBeLessThan((stored as number) / 4);
   });
 
-test("rejects an append beyond storedBytes if there is no item to evict, and changes nothing", () => {
+test("append rejects a step beyond storedBytes if there is no item to evict, and changes nothing", () => {
   const replay = limited(fifo(), 20_000);
   const writer = replay.writer({ keep: 100 });
   const append = (t: number) => writer.append({ o: new Uint8Array(2 * FRAME).map((_, i) => noise(t)(i)), n: t });
@@ -111,7 +111,7 @@ test("rejects an append beyond storedBytes if there is no item to evict, and cha
   append(t);
 });
 
-test("rejects invalid options of storedBytes", () => {
+test("new Replay rejects invalid options of storedBytes", () => {
   const make = (storedBytes: object) => errorOf(() => new Replay({ spec: { o: u8(400) }, tables: { t: { maxSize: 5 } }, storedBytes: storedBytes as never }));
   expectError(make({ max: 411 }), RangeError, /^storedBytes\.max must .*412.*got 411$/);
   expectError(make({ max: "1" }), TypeError, /^storedBytes\.max must be a finite number/);

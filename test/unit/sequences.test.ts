@@ -334,7 +334,7 @@ describe("a rule", () => {
     expect(filled(9, 0, { sampler: fifo() }).table.stats().size).toBe(3);
   });
 
-  test("creates items for sample, transitions and delete, as other rules do", () => {
+  test("creates items that work with sample, transitions and delete", () => {
     const { table } = filled(9);
     const batch = table.sample(3, { replacement: false });
     expect([...batch.lengths].sort()).toEqual([4, 6, 6]);

@@ -50,7 +50,7 @@ test("logger is console.warn by default, a function, an object with warn, or nul
   });
 });
 
-test("each kind of warning is logged once per Replay, and counted every time", () => {
+test("a repeated warning is logged once per Replay, and counted every time", () => {
   const { replay, said } = told();
   const none = {
     emptyTable: 0,
@@ -120,7 +120,7 @@ test("warns about an empty table whose rules are longer than all episodes", () =
   expect(ofTable()).toEqual([expect.stringMatching(/^reprise: table "t" is empty, because .* 5 steps .*length, or call createItem/)]);
 });
 
-test("does not warn about a table whose items were drawn or cleared", () => {
+test("there is no warning about a table whose items were drawn or cleared", () => {
   const { replay, table, said } = told({ tables: { t: { maxSize: 10, maxTimesSampled: 1 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   steps(writer, 10);
@@ -134,7 +134,7 @@ test("does not warn about a table whose items were drawn or cleared", () => {
 
 const N_STEP = { n: 3, gamma: 0.9, reward: "reward" } as const;
 
-test("rejects n-step returns of items of one step", () => {
+test("a view rejects n-step returns of items of one step", () => {
   const { replay, table } = told();
   steps(replay.writer({ items: [{ table: "t", length: 1 }] }), 5);
   expect(errorOf(() => table.sample(2, { nStep: N_STEP }))).toMatchObject({
@@ -147,7 +147,7 @@ test("rejects n-step returns of items of one step", () => {
   expect(table.sample(2, { nStep: { ...N_STEP, n: 1, nextState: "own" } }).nStep.returns[0]).toBe(1);
 });
 
-test("rejects n-step returns of windows of one step", () => {
+test("a view rejects n-step returns of windows of one step", () => {
   const { replay, table } = told();
   steps(replay.writer({ items: [{ table: "t", length: 4 }] }), 5);
   expect(errorOf(() => table.sample(2, { nStep: N_STEP, length: 1 })).message).toMatch(
@@ -163,7 +163,7 @@ test("warns about n-step returns if no item is long enough", () => {
   expect(replay.stats().warnings.shortReturns).toBe(3);
 });
 
-test("does not warn about n-step returns if some item is long enough", () => {
+test("there is no warning about n-step returns if some item is long enough", () => {
   const { replay, table, said } = told();
   const writer = replay.writer({ items: [{ table: "t", length: 4 }] });
   steps(writer, 2);
@@ -288,7 +288,7 @@ test("warns about priorities above 1 if a rule gives new items priority 1", () =
   expect(replay.stats().warnings.defaultPriority).toBe(3);
 });
 
-test("does not warn about rules with nStep or with priority set to max", () => {
+test("there is no warning about rules with nStep or with priority set to max", () => {
   for (const rule of [{ nStep: 1 }, { length: 2, priority: "max" as const }]) {
     const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler: prioritized(1) } } });
     steps(replay.writer({ items: [{ table: "t", ...rule }] }), 4);

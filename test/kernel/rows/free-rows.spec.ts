@@ -31,7 +31,7 @@ function same(free: FreeRows, model: u32[]): bool {
   return model.length == 0 || free.first == model[0];
 }
 
-describe("free rows", () => {
+describe("the queue of free rows", () => {
   it("returns the only row and is empty again", () => {
     const free = empty();
     for (let i = 0; i < 3; i++) {

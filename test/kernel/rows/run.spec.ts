@@ -59,7 +59,7 @@ describe("run", () => {
     expect<u32>(Head.of(rows[p.rows]).refs).toBe(3);
   });
 
-  it("has the same rows when read in pieces as in links, wherever it starts and ends", () => {
+  it("lists its rows in pieces, wherever it starts and ends", () => {
     const p = newPool();
     const count = 3 * p.rows + 4;
     const rows = steps(newStream(p, count), count);

@@ -191,7 +191,7 @@ describe("block", () => {
     }
   });
 
-  it("is rejected as a whole, and changes nothing", () => {
+  it("changes nothing if one priority is invalid or a limiter has no room", () => {
     openArena(1 << 20);
     const p = newPool();
     const t = newTable(p, 10, 2, PRIORITIZED, FIFO);

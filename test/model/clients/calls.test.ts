@@ -95,7 +95,7 @@ const CALLS = [
 
 const seeds = Array.from({ length: scaled(100, 20) }, (_, seed) => seed);
 
-test.each(seeds)("random calls of sequence %i equal those of naive tables", (seed) => {
+test.each(seeds)("random calls return the same results as naive tables (sequence %i)", (seed) => {
   const random = new TestRandom(seed);
   const scene = new Scene(random);
   for (let i = 0; i < 60; i++) {

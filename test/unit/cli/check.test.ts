@@ -129,7 +129,7 @@ test("a warning fails unless its kind is ignored, and options set the thresholds
   expect((await failure(2, "check", uneven, "--ignore", "constantReward")).line).toMatch(/got "constantReward"\. Did you mean "constantRewards"\?$/);
 });
 
-test("check reports unreadable data with the options of the command line", async () => {
+test("check suggests command-line options in errors about unreadable data", async () => {
   const { status, stdout } = await reprise("check", join(DATA, "wild/partial.jsonl"));
   expect([status, stdout]).toEqual([1, expect.stringMatching(/^fault: line 6 is not JSON: .*\. Pass --mode salvage to read the rest/)]);
   const { faults } = await checked(join(DATA, "wild/partial.jsonl"));

@@ -233,7 +233,7 @@ test("conversions keep the environment, author and bounds of Minari", async () =
   expect([found.env_spec, found.author]).toEqual([about.env_spec, about.author]);
 });
 
-test("conversions through any format keep the names of joints and the robot", async () => {
+test("conversions through four formats keep the names of joints and the robot", async () => {
   const before = json(join(FILMED, "meta/info.json"));
   for (const [name, ...more] of [["n.parquet"], ["n.jsonl"], ["n-tfds"], ["minari", "--format", "minari", "--id", "n-v0"]] as const) {
     const path = name === "minari" ? temp("n-minari") : temp(name);

@@ -207,7 +207,7 @@ test.runIf(whole)("Ctrl-C leaves no partial files", async () => {
   expect(existsSync(temp("interrupted")) ? readdirSync(temp("interrupted")) : []).toEqual([]);
 });
 
-test("a journal is converted to any format", async () => {
+test("a journal that needs --mode repair is converted to JSON lines, Parquet and TFDS", async () => {
   const from = join(DATA, "golden/journal");
   const { error } = await failure(1, "convert", from, temp("open.jsonl"));
   expect(error).toMatchObject({ code: "INVALID_DATA", episode: 0 });

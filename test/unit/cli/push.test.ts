@@ -294,7 +294,7 @@ test.runIf(whole)("ReadOnlyDirectory reads files that were moved away, and --tak
   expect((await document(...push, "--take-over")).tables[0].size).toBe(2 * before);
 });
 
-test("push and sample reject a folder of other files and leave it unchanged", async () => {
+test("push rejects a folder of other files and leaves it unchanged, and sample finds no journal in it", async () => {
   mkdirSync(temp("mine"));
   writeFileSync(temp("mine", "thesis.tex"), "");
   expect((await failure(1, "push", CARTPOLE, "--dir", temp("mine"), "--table", "t")).line).toMatch(/contains files that do not belong to a journal/);

@@ -211,7 +211,7 @@ describe("the page and the data", () => {
     }
   });
 
-  it("consist of one file if the path is a file", async () => {
+  it("are limited to one data file if the path is a file", async () => {
     const own = await pageServer({ page: PAGE, path: join(FOLDER, "film.mp4"), port: 0 });
     try {
       const url = new URL(new URL(own.address).hash.slice("#look?from=".length), own.address);

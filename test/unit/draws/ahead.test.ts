@@ -158,7 +158,7 @@ test("a prefetched batch keeps the priorities of its draw, and counts only exist
   expect((await batches.next()).value?.info.keys[0]).not.toBe(key);
 });
 
-test("does not warn about prefetch in loops that ignore it", async () => {
+test("there is no warning about prefetch in loops that ignore it", async () => {
   const of = filled({ maxTimesSampled: 1 });
   for (const _ of of.table.dataset({ batchSize: 1, prefetch: 2 })) break;
   const into = of.table.batch(1, { length: 2 });

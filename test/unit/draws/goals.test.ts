@@ -377,7 +377,7 @@ describe("a final step without an observation", () => {
   });
 });
 
-test("rejects a table with items out of order until it is empty, even after a restore", () => {
+test("relabel rejects a table with items out of order until it is empty, even after a restore", () => {
   const replay = replayOf();
   const { t } = replay.tables;
   const client = new LocalClient(replay as never);

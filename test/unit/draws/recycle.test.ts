@@ -205,7 +205,7 @@ test('a leaf of transitions can have any name, even "constructor"', () => {
   expect([...batch.constructor.data]).toEqual([7, 7]);
 });
 
-test("rejects an invalid `recycle`, and `recycle` together with `into`", () => {
+test("sample rejects an invalid `recycle`, and `recycle` together with `into`", () => {
   const { replay, table } = filled();
   expectRefused(replay, () => table.sample(2, { recycle: 1 as never }), TypeError, /^recycle must be a boolean, or "detach", got 1$/);
   expectRefused(replay, () => table.sample(2, { recycle: true, into: table.batch(2, { length: 1 }) }), TypeError, /^recycle must be omitted with into/);

@@ -30,7 +30,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return done;
 }
 
-test("rejects rate limiters with invalid options", () => {
+test("functions of rate limiters reject invalid options", () => {
   const bad: [() => unknown, typeof TypeError | typeof RangeError, ...RegExp[]][] = [
     [() => minSize(0), RangeError, /^minSize must/, /got 0/],
     [() => minSize(1.5), TypeError, /^minSize must/, /1\.5/],
@@ -184,7 +184,7 @@ test("deleting or clearing waiting items resolves their promises", async () => {
   expect(table.stats()).toMatchObject({ size: 1, pending: 0, inserts: 1 });
 });
 
-test("sampleWhenReady waits, and serves calls in order", async () => {
+test("sampleWhenReady waits until minSize is reached, and then serves all waiting calls", async () => {
   const { table, insert } = make(minSize(2));
   const first = table.sampleWhenReady(4);
   const second = table.sampleWhenReady(1);

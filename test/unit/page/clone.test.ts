@@ -57,7 +57,7 @@ it.runIf(whole)("learns to dock in unseen games from 40 demonstrations", async (
   clone.dispose();
 });
 
-it("leaves no memory behind after dispose", async () => {
+it("a clone leaves no memory behind after dispose", async () => {
   const store = await demonstrated(1);
   const cloned = (count: number): number => {
     for (let i = 0; i < count; i++) {

@@ -35,7 +35,7 @@ function play(store: Demonstrations, seed: number, most = 300): Ending {
 const CRASHES = scaled(25, 3);
 const opened = (dir: MemoryDirectory) => Demonstrations.open(dir);
 
-it("returns recorded episodes step by step, with the final observation", async () => {
+it("the store returns recorded episodes step by step, with the final observation", async () => {
   const { demonstrations: store, cut } = await opened(memory());
   expect(cut).toBe(undefined);
   for (const seed of [1, 2, 3]) play(store, seed);
@@ -57,7 +57,7 @@ it("returns recorded episodes step by step, with the final observation", async (
   }
 });
 
-it("draws lessons only from used episodes, each step with equal probability", async () => {
+it("a lesson is drawn only from used episodes, each step with equal probability", async () => {
   const { demonstrations: store } = await opened(memory());
   play(store, 1, 10);
   store.end("stopped");
@@ -117,7 +117,7 @@ it("loses no acknowledged data in a crash, and reports the episode that was cut"
   expect(cuts).toBeGreaterThan(CRASHES / 5);
 });
 
-it.runIf(whole)("rejects an episode when the store is full, and accepts one after a deletion", async () => {
+it.runIf(whole)("the store rejects an episode when it is full, and accepts one after a deletion", async () => {
   const { demonstrations: store } = await opened(memory());
   const game = new Game(1);
   const step = { observation: seen(game), action: limited(0, 0), reward: 0 } as const;
@@ -150,7 +150,7 @@ it("flush rejects while the disk is full, and succeeds when there is space again
   expect((await opened(dir.crash())).cut?.steps).toBe(6);
 });
 
-it.runIf(whole)("opens and reads a store while the disk is full, and saves pending changes later", async () => {
+it.runIf(whole)("the store opens and reads while the disk is full, and saves pending changes later", async () => {
   const first = memory();
   const { demonstrations: before } = await opened(first);
   for (const seed of [1, 2]) play(before, seed);
@@ -178,7 +178,7 @@ it.runIf(whole)("opens and reads a store while the disk is full, and saves pendi
   ]);
 });
 
-it("stores no episode without steps", async () => {
+it("the store keeps no episode without steps", async () => {
   const { demonstrations: store } = await opened(memory());
   store.begin(9);
   expect(store.end("stopped")).toBe(undefined);

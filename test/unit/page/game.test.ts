@@ -15,7 +15,7 @@ function played(seed: number, act: (state: Float32Array) => [number, number]) {
   }
 }
 
-it("starts each game at a distance from rocks, ring and edge", () => {
+it("a game starts at a distance from rocks, ring and edge", () => {
   for (let seed = 0; seed < 500; seed++) {
     const { state } = new Game(seed);
     const at = (i: number) => [state[i] as number, state[i + 1] as number] as const;
@@ -29,7 +29,7 @@ it("starts each game at a distance from rocks, ring and edge", () => {
   }
 });
 
-it("ends docked, wrecked or late, with the matching reward", () => {
+it("a game ends docked, wrecked or late, with the matching reward", () => {
   const ends = new Map<string, number>();
   for (let seed = 0; seed < 100; seed++) {
     const { end, rewards } = played(seed, pilot);

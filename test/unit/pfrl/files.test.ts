@@ -95,7 +95,7 @@ test("load rejects a file with any altered byte or any cut", () => {
   }
 });
 
-test.runIf(whole)("loads more items, and longer episodes, than are read at a time", () => {
+test.runIf(whole)("load reads more items, and longer episodes, than are read at a time", () => {
   const directory = memory();
   const n = 2500;
   const all = Array.from({ length: n }, (_, i) => i);

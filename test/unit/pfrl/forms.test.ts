@@ -57,7 +57,7 @@ test("maxBytes and capacity are checked at construction", () => {
   for (const options of [{ maxBytes: -1 }, { capacity: 2 ** 26 }]) expect(() => new ReplayBuffer(options)).toThrow(RangeError);
 });
 
-test("rejects a value that is not a transition", () => {
+test("append rejects a value that is not a transition", () => {
   const buffer = new EpisodicReplayBuffer();
   buffer.append(step(0));
   expect(() => buffer.append(null as never)).toThrow(/^transition must be/);
@@ -132,7 +132,7 @@ test("waitPriorityAfterSampling is accepted only by name", () => {
   expect(() => new PrioritizedReplayBuffer(...given, false as never)).toThrow(/must be|takes/);
 });
 
-test("rejects an extra named __proto__, and ignores inherited properties", () => {
+test("append rejects an extra named __proto__, and ignores inherited properties", () => {
   const buffer = new ReplayBuffer();
   expect(() => buffer.append(JSON.parse('{"state": 0, "action": 0, "reward": 0, "__proto__": 1}'))).toThrow(/^__proto__ must be/);
   buffer.append(Object.assign(Object.create({ inherited: 1 }), step(0)));

@@ -53,7 +53,7 @@ test.each([new ReplayBuffer(9), new EpisodicReplayBuffer(9)])("calls from a gett
   expect(brokenBuffer(buffer)).toEqual([]);
 });
 
-test("rejects errors and keys whose memory was transferred, or that report a wrong length", () => {
+test("updateErrors rejects errors and keys whose memory was transferred, or that report a wrong length", () => {
   const buffer = new PrioritizedReplayBuffer(9);
   for (let i = 0; i < 4; i++) buffer.append(step(i));
   buffer.sample(2);
@@ -101,7 +101,7 @@ describe("options of asynchronous calls", () => {
   });
 });
 
-test("rejects experiences that are not lists of transitions", () => {
+test("batch functions reject experiences that are not lists of transitions", () => {
   const how = { gamma: 0.9 };
   for (const batch of [batchExperiences, batchRecurrentExperiences]) {
     const refused = (experiences: unknown, says: RegExp) =>

@@ -61,7 +61,7 @@ test.each(["done", "terminated", "terminal"])("rejects %s without isStateTermina
 test.each<[string, unknown]>([
   ["an array", [0, 1]],
   ["a typed array", Int32Array.of(3)],
-])("rejects %s as envId, and accepts an object that is passed again", (_, envId) => {
+])("envId rejects %s, and accepts an object that is passed again", (_, envId) => {
   for (const buffer of [new ReplayBuffer({ numSteps: 3 }), new EpisodicReplayBuffer()]) {
     for (const call of [() => buffer.append(step(0, { envId })), () => buffer.stopCurrentEpisode(envId)]) expectError(errorOf(call), TypeError, /envId must/);
     expect(buffer.running().size).toBe(0);

@@ -68,7 +68,7 @@ describe.each<[string, (more: object) => Buffer]>([
   });
 });
 
-test("stores copies, so the caller may reuse its arrays", () => {
+test("append stores copies, so the caller may reuse its arrays", () => {
   const buffer = new ReplayBuffer({ numSteps: 2 });
   const state = new Float32Array(1);
   for (let i = 0; i < 4; i++) {

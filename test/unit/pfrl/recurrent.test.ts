@@ -82,7 +82,7 @@ describe("batchRecurrentExperiences", () => {
     expect(flat.recurrentState).toEqual(column(Float32Array.of(1, 3, 2, 4), 2, 2));
   });
 
-  test("returns steps in order of time and states per episode, and calls phi once per state", () => {
+  test("returns steps in order of time and states per episode, and calls phi once per state and next state", () => {
     const lists = [[one(1, { nextAction: 5 }), one(2, { nextAction: 6, nextState: null, isStateTerminal: true })], [one(3, { nextAction: 7 })]];
     const seen: unknown[] = [];
     const phi = (state: Float32Array | null) => {

@@ -209,7 +209,7 @@ describe("object columns", () => {
   });
 });
 
-test("rejects the Python names of PFRL, and suggests the names to use", () => {
+test("constructors and append reject the Python names of PFRL, and suggest the names to use", () => {
   const buffer = new ReplayBuffer();
   for (const [name, ours] of [
     ["next_state", "nextState"],

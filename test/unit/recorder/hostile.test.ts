@@ -257,7 +257,7 @@ describe("invalid heads", () => {
   });
 });
 
-test("rejects invalid PNGs, PNGs of another size, and invalid or missing files of frames", async () => {
+test("a reader rejects invalid PNGs, PNGs of another size, and invalid or missing files of frames", async () => {
   const png = { ...ABOUT, images: "png" };
   expect((await outcome(forged(STEP, png)))[0]).toMatch(/^CORRUPT: the image is neither PNG nor JPEG/);
   const huge = Uint8Array.from([

@@ -204,7 +204,7 @@ test("rejected calls explain the cause, and change nothing", async () => {
   expect(await read(dir)).toEqual(expected(twin));
 });
 
-test("rejects invalid options, and options that differ from those of an existing recording", async () => {
+test("open rejects invalid options, and options that differ from those of an existing recording", async () => {
   const dir = memory();
   await (await opened({ dir })).close();
   const code = (code: string) => expect.objectContaining({ code });

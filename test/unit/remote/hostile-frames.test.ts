@@ -131,7 +131,7 @@ describe("a peer that violates the protocol", () => {
     ],
   ];
 
-  test.each(wrong)("%s: is closed with %i and a reason, and other writers are unaffected", async (_, code, act, says) => {
+  test.each(wrong)("after %s, is closed with %i and a reason, and other writers are unaffected", async (_, code, act, says) => {
     const { replay, own, peer, accepted } = await meet({ limits: { frameBytes: 1 << 17 } });
     const rateLimited = replay.tables.t.size;
     act(peer);

@@ -237,7 +237,7 @@ describe.each(some(CHANNELS, 1))("back-pressure over a %s", (channel) => {
   test.each([
     ["createItem", []],
     ["a rule", [{ table: "quick", length: 1 }] as const],
-  ])("continues if the table of %s has room while another table blocks", async (_, rules) => {
+  ])("does not stop items for the table of %s while another table blocks", async (_, rules) => {
     const queue = (maxPending: number) => ({ maxSize: 2, maxTimesSampled: 1, sampler: fifo(), rateLimiter: queueLimiter(2), maxPending });
     const items = [{ table: "slow", length: 1 }, ...rules] as const;
     const { writer, replay } = await pair({ spec, tables: { slow: queue(1000), quick: queue(4) } }, { items });

@@ -86,7 +86,7 @@ describe("numbers", () => {
   });
 });
 
-it("writes and reads strings", () => {
+it("strings are written and read as in the reference library", () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), (value) => {
       const bytes = written((writer) => writer.string(2, value));
@@ -102,7 +102,7 @@ it("writes and reads strings", () => {
   );
 });
 
-it("writes packed lists, messages and bytes, with space before the message", () => {
+it("a message writer writes packed lists, messages and bytes, with space before the message", () => {
   fc.assert(
     fc.property(fc.array(uint64), fc.uint8Array({ maxLength: 300 }), (values, content) => {
       const writer = new BytesWriter(1);

@@ -56,7 +56,7 @@ async function limited(): Promise<{ readonly server: SampleServer; has: boolean 
   return made;
 }
 
-it.each([{}, { maxSamples: 10 }, { maxSamples: 1 }])("%j: after a timeout, the next call retries with its full timeout", async (options) => {
+it.each([{}, { maxSamples: 10 }, { maxSamples: 1 }])("after a timeout, the next call retries with its full timeout: %j", async (options) => {
   const both = [await limited(), await limited()];
   const sampler = samplerOf(
     both.map(({ server }) => server.grpc.address),

@@ -40,7 +40,7 @@ describe("the table of dtypes", () => {
     }
   });
 
-  it("assigns a dtype to each typed array, including clamped pixels, and undefined to other values", () => {
+  it("assigns a dtype to typed arrays, including clamped pixels, and undefined to other values", () => {
     expect([new Uint8Array(1), new Uint8ClampedArray(1), new BigInt64Array(1), new Float32Array(1)].map(dtypeOf)).toEqual(["u8", "u8", "i64", "f32"]);
     expect([[1], 1, 1n, "u8", null, undefined, {}, new DataView(new ArrayBuffer(1)), new Map()].map(dtypeOf)).toEqual(Array(9).fill(undefined));
     expect(isArrayOf("bool", new Uint8Array(1))).toBe(true);

@@ -316,7 +316,7 @@ describe("a migrate function that returns no step of the new spec", () => {
     expect((error as Error).message).not.toMatch(/pass migrate/i);
   });
 
-  test("throws if it returns a promise, even a rejected one", () => {
+  test("is rejected if it returns a promise, even a rejected one", () => {
     expectError(refused({ migrate: async (step: object) => ({ ...step, mood: 0 }) }), TypeError, /migrate must .*got a promise/);
     expectError(refused({ migrate: async () => Promise.reject(new Error("later")) }), TypeError, /got a promise/);
   });

@@ -226,7 +226,7 @@ test("an inserted step fits a signature of one-step items or of single steps", (
   expect(made.table("t").size).toBe(1);
 });
 
-test("every call of a client works through the Client interface", async () => {
+test("calls of a client work through the Client interface", async () => {
   const any: Client<typeof spec> = client();
   const { t } = await any.serverInfo();
   expect(t?.maxSize).toBe(9);

@@ -41,7 +41,7 @@ test("push copies the values, and pushes apply in the order of the calls", async
   expect([...policy_variables[0].data]).toEqual([9, 9, 9, 9, 9, 9]);
 });
 
-test("update assigns in place, and earlier pulled values do not change", async () => {
+test("update assigns in place, and previously pulled values do not change", async () => {
   const container = new ReverbVariableContainer(replayOf());
   await container.push(nest(1));
   const before = await container.pull();

@@ -38,7 +38,7 @@ it("Parquet is detected by its first bytes, and in a folder", async () => {
   }
 });
 
-it("accepts only the options of the detected format", async () => {
+it("openRlds accepts only the options of the detected format", async () => {
   const reader = await openRlds(dataFolder("extra/d4rl/whole.hdf5"), { finalObservation: "none" });
   expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([7, 13, 13, 27]);
   await reader.close();
@@ -90,7 +90,7 @@ describe("sources that are not datasets", () => {
     await expect(openRlds(source)).rejects.toMatchObject({ name: "RldsError", code: "UNSUPPORTED", message: expect.stringContaining(message) });
   });
 
-  it("a missing path, and a value that is not a source", async () => {
+  it("a missing path throws NOT_FOUND, and a value that is not a source is rejected", async () => {
     await expect(openRlds(dataFolder("nowhere"))).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(openRlds(3 as unknown as string)).rejects.toThrow(/must be/);
   });

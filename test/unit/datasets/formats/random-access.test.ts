@@ -118,7 +118,7 @@ describe("Parquet files of Reprise", () => {
     expect(file.count - before).toBeLessThanOrEqual(opened);
   });
 
-  it("rejects a declared number of episodes that the rows do not have", async () => {
+  it("are rejected if they declare more episodes than their rows have", async () => {
     const files = memorySink();
     await writeParquet(everything([2, 2]), files, {});
     const bytes = files.get("part-00000.parquet") as Uint8Array;
@@ -173,7 +173,7 @@ describe("Parquet files of other programs", () => {
   const below = (n: number) => random.below(n);
 
   const roles = ["episode_index", "episode_id", "is_first", "is_first is_last", "done timeout", ""];
-  it.each(some(roles, 2))("episodes separated by %j", async (role) => {
+  it.each(some(roles, 2))("support random access if episodes are separated by %j", async (role) => {
     const names = role.split(" ").filter(Boolean);
     for (let round = 0; round < 8; round++) {
       const lengths = Array.from({ length: 1 + below(7) }, () => 1 + below(9));

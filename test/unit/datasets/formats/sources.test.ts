@@ -99,8 +99,8 @@ test("openTfds opens the newest version by numeric order, and requires a single 
   await expect(openTfds(new Map([["a/features.json", new Uint8Array(2)]]))).rejects.toMatchObject({ code: "NOT_FOUND", file: "the Map" });
 });
 
-describe("missing and invalid sources", () => {
-  test("reports a missing path or file, and rejects a single file", async () => {
+describe("openTfds without a valid source", () => {
+  test("rejects a missing path or file, and a single file", async () => {
     await expect(openTfds(join(TEMPORARY, "nothing"))).rejects.toMatchObject({ code: "NOT_FOUND", file: join(TEMPORARY, "nothing") });
     const { folder } = await sourceOf(DATA);
     await expect(folder?.open("half_cheetah/none")).rejects.toMatchObject({ code: "NOT_FOUND" });
@@ -109,7 +109,7 @@ describe("missing and invalid sources", () => {
     await expect(openTfds(new Blob([]))).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 
-  test("reports a missing shard by its path", async () => {
+  test("names the path of a missing shard", async () => {
     const files = new Map([...FILES].filter(([path]) => path !== SHARD));
     const failure = await foundIn(await openTfds(files)).catch((error) => error);
     expect(failure).toMatchObject({ code: "NOT_FOUND", file: `the Map/${SHARD}` });
@@ -117,12 +117,12 @@ describe("missing and invalid sources", () => {
     expect(failed).toMatchObject({ code: "NOT_FOUND", file: SHARD });
   });
 
-  test.each([null, undefined, 7, {}, [1], [{}]])("rejects %j as a source", async (from) => {
+  test.each([null, undefined, 7, {}, [1], [{}]])("rejects %j", async (from) => {
     await expect(sourceOf(from as never)).rejects.toThrow(/must be|is required/);
   });
 });
 
-test("rejects paths and links that lead outside the folder", async () => {
+test("a folder rejects paths and links that lead outside the folder", async () => {
   const { folder } = await sourceOf(DATA);
   for (const path of ["../tfds.ts", "/etc/passwd", "a/../../b", "a\\b", "C:/b", "a//b", "", ".", "a\0b"]) {
     await expect(folder?.open(path)).rejects.toMatchObject({ code: "CORRUPT", file: expect.any(String) });

@@ -40,14 +40,14 @@ async function lines(rlds: RldsDataset<unknown>) {
 
 const reread = (files: Map<string, Uint8Array>) => openJsonl<{ readonly a: unknown }>(new Blob([files.get("steps.jsonl") as Uint8Array<ArrayBuffer>]));
 
-it("accepts clamped arrays, and arrays of typed arrays", async () => {
+it("a writer accepts clamped arrays, and arrays of typed arrays", async () => {
   expect((await lines(of([{ a: Uint8ClampedArray.of(1, 255) }])))[2]).toEqual({ step: { a: [1, 255] } });
   const [{ stepSpec }, , step] = await lines(of([{ a: [Float32Array.of(1), Float32Array.of(2), Float32Array.of(3)] }]));
   expect(stepSpec).toEqual({ a: { dtype: "f32", shape: [3, 1] } });
   expect(step).toEqual({ step: { a: [[1], [2], [3]] } });
 });
 
-it("rejects a step key with the name of an Object method", async () => {
+it("a writer rejects a step key with the name of an Object method", async () => {
   const error = await errorFrom(writeJsonl(of([{ a: 1 }, { a: 1, toString: 5 }]), memorySink()));
   expectError(
     error,
@@ -56,7 +56,7 @@ it("rejects a step key with the name of an Object method", async () => {
   );
 });
 
-it("stores an id as f64 if f32 cannot represent it", async () => {
+it("a writer stores an id as f64 if f32 cannot represent it", async () => {
   const [{ metadataSpec }, episode] = await lines(of([{ a: 1 }], { id: 20_000_001 }));
   expect(metadataSpec).toEqual({ id: { dtype: "f64", shape: [] } });
   expect(episode).toEqual({ episode: { id: 20_000_001 } });
@@ -98,7 +98,7 @@ it.each([
   expectError(await errorFrom(writeParquet(metadata, memorySink())), "UNSUPPORTED", /the episode's metadata id must have a fixed shape/);
 });
 
-it("rejects values that are not datasets or steps", async () => {
+it("writers reject values that are not datasets or steps", async () => {
   for (const rlds of [null, 5, "text"])
     await expect(writeJsonl(rlds as unknown as RldsDataset<unknown>, memorySink())).rejects.toThrow(/^rlds must .*got (null|5|"text")/);
   const spec: StepSpec = { a: { dtype: "f32", shape: [] } };
@@ -110,7 +110,7 @@ it("rejects values that are not datasets or steps", async () => {
     );
 });
 
-it("writes several files into one folder at the same time", async () => {
+it("writers write several files into one folder at the same time", async () => {
   const names = ["a.jsonl", "b.jsonl", "c.parquet", "d.parquet"];
   const write = (name: string, i: number) => (name.endsWith("jsonl") ? writeJsonl : writeParquet)(of([{ a: i }, { a: i }]), join(folder, name));
   await Promise.all(names.map(write));
@@ -122,7 +122,7 @@ it("writes several files into one folder at the same time", async () => {
   }
 });
 
-it("closes a dataset that it cannot write", async () => {
+it("a writer closes a dataset that it cannot write", async () => {
   let open = 0;
   const begun = <T>(values: readonly T[]) => ({
     async *[Symbol.asyncIterator]() {
@@ -157,7 +157,7 @@ it.runIf(whole && existsSync("/proc/self/fd"))("keeps fewer than 10 files open f
   expect(max).toBeLessThan(10);
 });
 
-it("rejects metadata with the path of a step leaf", async () => {
+it("writers reject metadata with the path of a step leaf", async () => {
   const error = await errorFrom(writeTfds(of([{ a: 2 }], { "steps/a": 1 }), memorySink(), { name: "x" }));
   expectError(error, "UNSUPPORTED", /^the path of episode metadata must not .*got steps\/a\b/);
 });
@@ -181,7 +181,7 @@ it.runIf(whole)("limits the bytes per Parquet row group", async () => {
   expect(episodes).toBe(8);
 });
 
-it("writes no parts next to a foreign Parquet file, and keeps that file", async () => {
+it("writeParquet writes no parts next to a foreign Parquet file, and keeps that file", async () => {
   await writeParquet(of([{ a: 1 }]), join(folder, "mine.parquet"));
   for (const overwrite of [false, true]) {
     const error = await errorFrom(writeParquet(of([{ a: 2 }]), folder, { overwrite }));

@@ -117,7 +117,7 @@ function spoiled(steps: readonly TestStep[], random: TestRandom): TestStep[] {
   });
 }
 
-test("counts all findings of a kind, and lists the first ones", async () => {
+test("checkRlds counts all findings of a kind, and lists the first ones", async () => {
   const steps = timed(
     Array.from({ length: 3000 }, (_, i) => i),
     () => ({ reward: Number.NaN }),
@@ -313,7 +313,7 @@ describe("films", () => {
   });
 });
 
-test("rejects invalid arguments", async () => {
+test("checkRlds rejects invalid arguments", async () => {
   await expect(check([], { maxJitter: -1 })).rejects.toThrow(RangeError);
   await expect(check([], { minShare: 2 })).rejects.toThrow(RangeError);
   await expect(check([], { maxPlaces: 0 })).rejects.toThrow(RangeError);

@@ -348,7 +348,7 @@ describe("concatEpisodes and splitEpisodes", () => {
     await expectSameColumns(castLeaves(selectEpisodes(joined as never, { episodes: "3-4" }), {}), castLeaves(b, {}));
   });
 
-  test("names the first difference between specs, before any episode is returned", async () => {
+  test("name the first difference between specs before any episode is returned", async () => {
     const other = castLeaves(counted([1]), { action: "f32" });
     const error = await errorFrom(
       concatEpisodes([counted([1]), other] as never, { names: ["a.jsonl", "b.jsonl"] })
@@ -398,7 +398,7 @@ describe("concatEpisodes and splitEpisodes", () => {
     expect(found.size).toBe(10);
   });
 
-  test("rejects shares that do not add up to 1", () => {
+  test("reject shares that do not add up to 1", () => {
     const data = counted([1]);
     expect(() => splitEpisodes(data, { a: 0.5, b: 0.4 })).toThrow("the sum of shares must be 1, got 0.9");
     expect(() => splitEpisodes(data, { a: 1.5, b: -0.5 })).toThrow(/shares: a must .*0\.001 … 1, got 1\.5/);

@@ -283,7 +283,7 @@ for (const { name, steps, says, fault, count = 1, step, code = "INVALID_DATA", c
   }
 }
 
-test("lists the first eight places and counts all", async () => {
+test("a report lists the first eight places and counts all", async () => {
   const episodes = Array.from({ length: 12 }, (_, i) => changed(goodEpisode(4, i), { 1: { reward: NAN }, 2: { discount: NAN } }));
   const { faults, returns } = await inspectRlds(datasetOf(episodes));
   expect(faults.nonFinite.count).toBe(24);
@@ -396,7 +396,7 @@ test.runIf(whole)("a signal ends a pass before its start, in progress, and betwe
   await expect(inspectRlds([{ steps: forever() }], { signal: between.signal })).rejects.toBe(reason);
 });
 
-test("rejects invalid arguments", async () => {
+test("importRlds and inspectRlds reject invalid arguments", async () => {
   expectError(
     errorOf(() => importRlds([], { mode: "mend" as never })),
     RangeError,

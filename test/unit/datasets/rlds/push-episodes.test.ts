@@ -345,7 +345,7 @@ describe("rejects before anything is pushed", () => {
   });
 });
 
-test("rejects non-finite rewards with their episode, and ignores those of a last step", async () => {
+test("a push rejects non-finite rewards with their episode, and ignores those of a last step", async () => {
   const { replay, writer } = replayOf(SPEC, 2);
   const last = episode(4, "truncated").map((step) => (step.is_last ? { ...step, reward: Number.NaN, action: 77 } : step));
   const bad = episode(4, "truncated").map((step, i) => (i === 1 ? { ...step, reward: Number.NaN } : step));

@@ -163,7 +163,7 @@ describe("windows follow the rules of a Replay", () => {
   });
 });
 
-describe("flags, discounts and policy infos", () => {
+describe("the conversion of flags, discounts and policy infos", () => {
   it.each([[[true]], [Uint8Array.of(1)], [1n], [{ data: Uint8Array.of(1), shape: [] }]])("accepts flag %#", async (flag) => {
     const found = await all(convertRldsToTrajectories(dataset([2, (i) => (i === 1 ? { is_last: flag } : {})])));
     expect(found.map(({ stepType }) => stepType)).toEqual([0, 2]);

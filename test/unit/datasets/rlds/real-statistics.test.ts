@@ -8,7 +8,7 @@ const DATA = new URL("../../../data/tfds/", import.meta.url);
 const EXPECTED = JSON.parse(readFileSync(new URL("expected.json", DATA), "utf8"));
 const NAMES = ["half_cheetah", "cartpole", "cartpole_pixels"];
 
-test.each(NAMES)("%s has no faults, and its lengths, returns and sums equal those of tensorflow_datasets", async (name) => {
+test.each(NAMES)("%s has no faults, and its lengths, mean return and sums equal those of tensorflow_datasets", async (name) => {
   const expected = EXPECTED[name];
   const rlds = await openTfds(fileURLToPath(new URL(name, DATA)));
   const report = await inspectRlds(rlds);

@@ -189,7 +189,7 @@ test("a quotient that rounds up does not move a value into the next bin", () => 
   expect(histogram([-3.9, 24.408, 29.8 + 4e-15], 25).counts).toEqual(counts);
 });
 
-test("rejects invalid arguments, ragged steps and aborted signals", async () => {
+test("statistics reject invalid arguments, ragged steps and aborted signals", async () => {
   const refused = (promise: Promise<unknown>) =>
     promise.then(
       () => new Error("not refused"),

@@ -467,7 +467,7 @@ test("batch has columns for bigints, texts and bytes", () => {
   ]);
 });
 
-test("rejects invalid arguments", async () => {
+test("transformations reject invalid arguments", async () => {
   const rlds = datasetOf([goodEpisode(2, 0)]);
   const refuse = (call: () => unknown, kind: typeof TypeError | typeof RangeError, ...says: RegExp[]) => expectError(errorOf(call), kind, ...says);
   refuse(() => batch(rlds, {} as never), TypeError, /^size is required: an integer/);

@@ -46,7 +46,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-it("reads the written numbers through every filter", async () => {
+it("a reader returns the written numbers through every filter", async () => {
   const { openD4rl } = await fresh();
   const reader = await openD4rl(PATH, { infos: true });
   const infos = infosOf(await all(reader));

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { memorySink, openJsonl, writeJsonl } from "../../../../../src/datasets/rlds/index.ts";
 import { all, EVERYTHING, everything, METADATA, SECOND_STEP } from "../../../../support/rlds-data.ts";
 
-it("restores every dtype, text, images, metadata, NaN, -0 and empty episodes", async () => {
+it("writeJsonl and openJsonl keep every dtype, text, images, metadata, NaN, -0 and empty episodes", async () => {
   const files = memorySink();
   await writeJsonl(everything([3, 0, 5]), files);
   const bytes = files.get("steps.jsonl") as Uint8Array<ArrayBuffer>;

@@ -130,7 +130,7 @@ describe("JSON lines", () => {
     expect(episode?.steps.at(2).observation).toEqual(Float64Array.of(0.123456789));
   });
 
-  it("fill fields that appear later with defaults", async () => {
+  it("have defaults in steps and episodes before a field first appears", async () => {
     const reader = await openJsonl(lines(step({}), step({ note: "a", n: 3, x: { y: 0.5, flag: true, list: [1, 2] }, done: true })));
     const [episode] = await all(reader);
     expect(Array.from(episode?.steps ?? [], ({ note, n, x }) => ({ note, n, x })).slice(0, 2)).toEqual([

@@ -16,7 +16,7 @@ const lines = (bytes: Uint8Array | undefined) =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-it("writes one line for the specs, one per episode and one per step", async () => {
+it("writeJsonl writes one line for the specs, one per episode and one per step", async () => {
   const files = memorySink();
   const report = await writeJsonl(everything([2, 0, 3]), files);
   expect(report).toMatchObject({ episodes: 3, steps: 5, files: ["steps.jsonl"] });
@@ -53,7 +53,7 @@ it("writes one line for the specs, one per episode and one per step", async () =
   expect([...again]).toEqual([...files]);
 });
 
-it("writes bytes, large integers and special numbers without loss", async () => {
+it("writeJsonl writes bytes, large integers and special numbers without loss", async () => {
   const stepSpec = {
     a: { dtype: "bytes", shape: [2] },
     b: { dtype: "i64", shape: [] },
@@ -66,7 +66,7 @@ it("writes bytes, large integers and special numbers without loss", async () => 
   expect(valuesOfJson(stepSpec, lines(files.get("steps.jsonl"))[2].step)).toEqual(step);
 });
 
-it("writes to a path, requires overwrite to replace it, and leaves no incomplete file", async () => {
+it("writeJsonl writes to a path, requires overwrite to replace it, and leaves no incomplete file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "reprise-jsonl-"));
   try {
     const path = join(folder, "deep/data.jsonl");

@@ -85,7 +85,7 @@ describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
   });
 });
 
-it("rejects sources that are not LeRobot datasets, and invalid options", async () => {
+it("openLeRobot rejects sources that are not LeRobot datasets, and invalid options", async () => {
   expectError(await errorFrom(openLeRobot(`${EXTRA}plain.parquet`)), "UNSUPPORTED", /a LeRobot dataset is a folder/);
   expectError(await errorFrom(openLeRobot(EXTRA)), "NOT_FOUND");
   expectError(await errorFrom(openLeRobot(EXTRA, { terminal: "x" as never })), RangeError, /^terminal/);

@@ -43,7 +43,7 @@ async function written(data: MadeDataset, options: object = {}) {
   return files;
 }
 
-it("restores frames, images, tasks, ends and metadata", async () => {
+it("writeLeRobot and openLeRobot keep frames, images, tasks, ends and metadata", async () => {
   const data = demonstrations();
   const files = await written(data);
   expect([...files.keys()]).toEqual([
@@ -76,7 +76,7 @@ it("restores frames, images, tasks, ends and metadata", async () => {
   }
 });
 
-it("writes timestamps since 1970 relative to the episode, and reports the loss", async () => {
+it("writeLeRobot writes timestamps since 1970 relative to the episode, and reports the loss", async () => {
   const spec = (dtype: string) =>
     ({ observation: leaf("f32", [2]), action: leaf("f32", [2]), timestamp: leaf(dtype as "f64"), ...FLAGS }) as unknown as StepSpec;
   const timed = (dtype: string, timeOf: (i: number, k: number) => number | bigint) => {
@@ -110,7 +110,7 @@ it("writes timestamps since 1970 relative to the episode, and reports the loss",
   expect(await timesOf(counted)).toEqual(seconds);
 });
 
-it("has one row group per episode, and starts a new file after fileBytes", async () => {
+it("writeLeRobot writes one row group per episode, and starts a new file after fileBytes", async () => {
   const { parquetMetadata } = await import("hyparquet");
   const [one, many] = [await written(demonstrations()), await written(demonstrations(), { fileBytes: 1 })];
   const groups = (files: Map<string, Uint8Array>, path: string) =>
@@ -120,11 +120,11 @@ it("has one row group per episode, and starts a new file after fileBytes", async
   expect(await all(await openLeRobot(many))).toEqual(await all(await openLeRobot(one)));
 });
 
-it("writes the same bytes for the same data", async () => {
+it("writeLeRobot writes the same bytes for the same data", async () => {
   expect(await written(demonstrations())).toEqual(await written(demonstrations()));
 });
 
-it("writes the statistics of all episodes as LeRobot does", async () => {
+it("writeLeRobot writes the statistics of all episodes as LeRobot does", async () => {
   const spec = { observation: { image: leaf("u8", [1, 2, 3]), state: leaf("f64", [2]) }, action: leaf("i64"), reward: leaf("f32"), ...FLAGS };
   const step = (i: number, last: boolean) => ({
     observation: { image: [0, 51, 255, 255, 51, 102], state: [i, -i] },
@@ -153,7 +153,7 @@ it("writes the statistics of all episodes as LeRobot does", async () => {
   expect(stats["next.done"].mean[0]).toBeCloseTo(2 / 6, 12);
 });
 
-it("takes the task from steps, observations, metadata or an option", async () => {
+it("writeLeRobot takes the task from steps, observations, metadata or an option", async () => {
   const tasks = async (spec: object, metadataSpec: object, options: object = {}) => {
     const files = await written(
       made(spec as StepSpec, [2, 1], {
@@ -178,7 +178,7 @@ it("takes the task from steps, observations, metadata or an option", async () =>
   expect(await tasks(bare, {}, { taskLeaf: "observation/said" })).toEqual(said);
 });
 
-it("takes the task from the next source in each frame with an empty task", async () => {
+it("writeLeRobot takes the task from the next source in each frame with an empty task", async () => {
   const spec = { action: leaf("f32", [1]), task: leaf("string"), observation: { instruction: leaf("string") }, ...FLAGS };
   const said = [
     ["", "", ""],
@@ -339,7 +339,7 @@ describe("rejects", () => {
   });
 });
 
-it("restores random specs and steps", async () => {
+it("writeLeRobot and openLeRobot keep random specs and steps", async () => {
   const node = fc.oneof(
     fc.record({
       dtype: fc.constantFrom("bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "f32", "f64"),
@@ -370,7 +370,7 @@ it("restores random specs and steps", async () => {
   );
 });
 
-it.runIf(whole)("writes a row group per 8,192 frames of a long episode", async () => {
+it.runIf(whole)("writeLeRobot writes a row group per 8,192 frames of a long episode", async () => {
   const lengths = [3, 70_000, 2];
   const spec = { observation: leaf("f32", [1]), action: leaf("f32"), reward: leaf("f32"), discount: leaf("f32"), ...FLAGS };
   const numbers = (n: number, k: number) => Float32Array.from({ length: n }, (_, i) => i + k);

@@ -107,7 +107,7 @@ describe.each(some(["lz4", "zstd", "none", "unchunked"], 1))("%s", (name) => {
   });
 });
 
-it("returns dtypes, timestamps and episode ends", async () => {
+it("openMcap returns dtypes, timestamps and episode ends", async () => {
   const { reader, episodes } = await read(path("lz4"), { topics: TOPICS });
   expect(reader.stepSpec).toMatchObject({
     observation: {

@@ -203,7 +203,7 @@ describe("sources that are not datasets", () => {
     await expect(openMinari(source)).rejects.toMatchObject({ name: "RldsError", ...error });
   });
 
-  it("reports the HDF5 error of a truncated file", async () => {
+  it("include a truncated file, whose HDF5 error is reported", async () => {
     const bytes = fileBytes(main);
     await expect(openMinari(new Blob([bytes.subarray(0, 100_000)]))).rejects.toThrow(/HDF5 cannot read the file: .*truncated.*\(a Blob\)/);
   });

@@ -50,7 +50,7 @@ async function written(data: MadeDataset, options: object = {}) {
   return files;
 }
 
-it("keeps infos of Minari in place, and apart from fields with the same name", async () => {
+it("writeMinari keeps infos of Minari in place, and apart from fields with the same name", async () => {
   const more = { mark: leaf("f32"), aside: leaf("i64") };
   for (const [fields, wanted] of [
     [{ infos: more, note: leaf("string") }, ["aside", "mark", "note"]],
@@ -72,7 +72,7 @@ it("keeps infos of Minari in place, and apart from fields with the same name", a
   }
 });
 
-it("restores observations, actions, rewards, ends, infos and metadata", async () => {
+it("writeMinari and openMinari keep observations, actions, rewards, ends, infos and metadata", async () => {
   const data = demonstrations();
   const files = await written(data, { description: "demonstrations" });
   const reader = await openRlds(files, { infos: true });
@@ -107,7 +107,7 @@ it('finalStep "transition" keeps the last action and repeats its observation as 
   }
 });
 
-it("writes the same bytes for the same data, and one table per episode", async () => {
+it("writeMinari writes the same bytes for the same data, and one table per episode", async () => {
   const files = await written(demonstrations([2, 3]));
   expect([...files.keys()]).toEqual(
     ["0/part-0.parquet", "0/metadata.json", "1/part-0.parquet", "1/metadata.json", "metadata.json"].map((path) => `made/all-v0/data/${path}`),
@@ -115,7 +115,7 @@ it("writes the same bytes for the same data, and one table per episode", async (
   expect(await written(demonstrations([2, 3]))).toEqual(files);
 });
 
-it("writes the spaces in the form of Gymnasium", async () => {
+it("writeMinari writes the spaces in the form of Gymnasium", async () => {
   const files = await written(demonstrations());
   const { observation_space, action_space, total_steps, total_episodes, dataset_id } = json(files, "made/all-v0/data/metadata.json");
   expect({ total_steps, total_episodes, dataset_id }).toEqual({ total_steps: 9, total_episodes: 3, dataset_id: "made/all-v0" });
@@ -136,7 +136,7 @@ it("writes the spaces in the form of Gymnasium", async () => {
   expect(subspaces.deep.subspaces[1].subspaces.said).toMatchObject({ type: "Text", min_length: 0, max_length: 100 });
 });
 
-it("stores images raw if one of them cannot be a PNG", async () => {
+it("writeMinari stores images raw if one of them cannot be a PNG", async () => {
   const spec = { ...SPEC, observation: { rgb: leaf("u8", [32, 32, 3]), one: leaf("u8", [32, 32, 1]), many: leaf("u8", [32, 32, 7]) } } as unknown as StepSpec;
   const data = made(spec, [2]);
   const files = await written(data);
@@ -145,7 +145,7 @@ it("stores images raw if one of them cannot be a PNG", async () => {
   expect(steps.map(({ observation }) => observation)).toEqual(stepsAt(data, 0).map(({ observation }) => observation));
 });
 
-it("replaces a dataset with all its episodes, and keeps it if the new one fails", async () => {
+it("writeMinari replaces a dataset with all its episodes, and keeps it if the new one fails", async () => {
   const folder = mkdtempSync(join(tmpdir(), "reprise-minari-"));
   try {
     const to = (data: MadeDataset, options: object = {}) => writeMinari(data as unknown as RldsDataset<unknown>, folder, { id: "a-v1", ...options });
@@ -260,7 +260,7 @@ describe("a damaged dataset", () => {
   });
 });
 
-it("restores random spaces", async () => {
+it("writeMinari and openMinari keep random spaces", async () => {
   const node = fc.letrec<{ readonly node: unknown }>((tie) => ({
     node: fc.oneof(
       { maxDepth: 2 },

@@ -20,7 +20,7 @@ describe("steps with lengths", () => {
     expect((reader.stepSpec as { image: unknown }).image).toEqual({ dtype: "u8", shape: [4, 4, 3] });
   });
 
-  it("may be nested, and have any byte order, memory order and text", async () => {
+  it("may be nested, contain text, and have either byte order and memory order", async () => {
     const reader = await openNpz(path("nested"));
     expect(reader.stepSpec).toMatchObject({
       observation: {

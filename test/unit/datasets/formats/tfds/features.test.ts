@@ -121,14 +121,14 @@ test("sequences of fixed length within steps are part of the shape", async () =>
   expect(e).toBe(2);
 });
 
-test("rejects sequences of varying length within steps, and names the feature", async () => {
+test("a reader rejects sequences of varying length within steps, and names the feature", async () => {
   const failure = await openTfds(`${DATA}ragged`).catch((error) => error);
   expect(failure).toBeInstanceOf(RldsError);
   expect(failure).toMatchObject({ code: "UNSUPPORTED", episode: 0 });
   expect(failure.message).toMatch(/feature steps\/open has values of different shapes/);
 });
 
-test('rejects images of several sizes by name, but reads them with images: "bytes"', async () => {
+test('a reader rejects images of several sizes by name, but reads them with images: "bytes"', async () => {
   const reader = await openTfds(`${DATA}sizes`);
   expect(reader.stepSpec).toMatchObject({ image: { dtype: "u8", shape: [4, 4, 3] } });
   const failure = await foundIn(reader).catch((error) => error);

@@ -25,7 +25,7 @@ function records(bytes: Uint8Array, maxBytes = 1000): TfRecords {
   return new TfRecords(bytesFile("a.tfrecord", bytes), { maxBytes });
 }
 
-test("returns records one by one, including empty records", async () => {
+test("a reader returns records one by one, including empty records", async () => {
   const reader = records(joined([tfRecord(BYTES), tfRecord(new Uint8Array(0)), tfRecord(BYTES.subarray(7, 9))]));
   expect(await reader.next()).toEqual(BYTES);
   expect(await reader.next()).toEqual(new Uint8Array(0));
@@ -62,7 +62,7 @@ function noting<T>(file: SourceFile, asked: T[], note: (at: number, length: numb
   };
 }
 
-test("rejects a record larger than maxBytes before it is read", async () => {
+test("a reader rejects a record larger than maxBytes before it is read", async () => {
   const asked: number[] = [];
   const file = noting(bytesFile("a", tfRecord(BYTES)), asked, (_, length) => length);
   await expect(new TfRecords(file, { maxBytes: 299 }).next()).rejects.toThrow(/300 bytes, more than the 299 that maxBytes allows/);

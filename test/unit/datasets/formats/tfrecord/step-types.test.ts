@@ -42,7 +42,7 @@ describe("step types", () => {
     expect(await all(await loadTfrecordDataset(["steps.tfrecord"], { from: files }))).toHaveLength(5);
   });
 
-  it("rejects a step type that is not an integer, in a spec of floats", async () => {
+  it("must be integers, even in a spec of floats", async () => {
     const files = await fileWith(0.5, 1, { ...SPEC, stepType: f32(), nextStepType: f32() });
     expect(await errorFrom(all(await open(files)))).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("got 0.5") });
   });

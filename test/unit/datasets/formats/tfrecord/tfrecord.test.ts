@@ -375,7 +375,7 @@ describe("damaged files", () => {
     expect(reader.losses?.map(({ code }) => code)).toEqual(["CORRUPT"]);
   });
 
-  it("rejects a missing feature, and a feature of another kind or length, by name", async () => {
+  it("are rejected with the name of a missing feature, or of a feature of another kind or length", async () => {
     const data = await written(new Map(), "t", { a: f32(2) }, [{ a: [1, 2] }]);
     const refusal = async (spec: Spec) => errorFrom(loadTfrecordDataset(["t"], { from: data, spec }).then(all));
     expect(await refusal({ b: f32(2) })).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("feature b must have 2 values") });
