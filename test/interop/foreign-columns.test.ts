@@ -36,7 +36,7 @@ describe.skipIf(python === undefined)("tables of other data types", () => {
   it.each([
     ["half", [1, 3], [1, 2, 3]],
     ["complex", [1, 3, 2], [1, 0, 0, 2, 3, 0]],
-  ] as const)("items that Python wrote to %s are nested like its signature", async (table, shape, data) => {
+  ] as const)("items that Python wrote to the table %s are nested like the table's signature", async (table, shape, data) => {
     for await (const item of client.sample(table, 1, { emitTimesteps: false, unpackAsTableSignature: true })) {
       expect(item.data).toMatchObject({ act: { shape: [1], data: Int32Array.of(7) }, obs: { shape, data: Float32Array.from(data) } });
     }

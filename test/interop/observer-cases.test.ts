@@ -77,7 +77,7 @@ describe.skipIf(python === undefined)("the observers' cases over the wire", () =
     }
   });
 
-  it("some cases have unknown tables", () => expect(late).toBeGreaterThan(0));
+  it("in some cases the server reports an unknown table late", () => expect(late).toBeGreaterThan(0));
 });
 
 function made(test: ObserverCase, client: unknown): { readonly observer: Observer } | { readonly error: string | undefined } {

@@ -26,11 +26,11 @@ const eight = [{ workload: "w", ours: "into", to: "peers", least: 8 }];
 
 describe("a threshold", () => {
   test.each([
-    ["holds where ours is as many times as fast as the best peer", 10, [peer("a", 80), peer("b", 900)], true, "8.00 × a"],
+    ["is reached if ours is that many times as fast as the best peer", 10, [peer("a", 80), peer("b", 900)], true, "8.00 × a"],
     ["is missed below that", 10, [peer("a", 79), peer("b", 900)], false, "7.90 × a"],
-    ["leaves out what stands apart", 10, [peer("NumPy", 20, { apart: "a floor" }), peer("b", 80)], true, "8.00 × b"],
-    ["leaves out what was skipped", 10, [{ name: "a", side: "peer", skipped: "no Python" }, peer("b", 80)], true, "8.00 × b"],
-    ["is missed where nothing was measured", 10, [{ name: "a", side: "peer", skipped: "no Python" }], false, "nothing of peers was measured"],
+    ["ignores a reference that is not a peer", 10, [peer("NumPy", 20, { apart: "a floor" }), peer("b", 80)], true, "8.00 × b"],
+    ["ignores skipped peers", 10, [{ name: "a", side: "peer", skipped: "no Python" }, peer("b", 80)], true, "8.00 × b"],
+    ["is missed if no peer was measured", 10, [{ name: "a", side: "peer", skipped: "no Python" }], false, "nothing of peers was measured"],
   ])("%s", (_, ns, others, holds, found) => {
     expect(judged([raced("w", ns, others)], eight)).toMatchObject([{ holds, found }]);
   });
@@ -69,7 +69,7 @@ test("each threshold names existing variants", () => {
   }
 });
 
-test("a peer with other columns than ours is skipped", () => {
+test("a peer is skipped if one of our columns is missing or has another size", () => {
   const side = (name: string, columns: unknown[]) => ({
     one: { name, side: name === "into" ? "ours" : "peer" },
     says: { columns } as { skipped?: string },

@@ -133,7 +133,7 @@ describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", 
       for (let actor = 0; actor < actors; actor++) expect(seen.get(actor)).toEqual(Array.from({ length: steps }, (_, t) => t));
     });
 
-    it("grow by less than 100 MB when a game is full", { timeout: 180_000 }, async () => {
+    it("stay within 100 MiB of additional process memory when a game is full", { timeout: 180_000 }, async () => {
       const before = residentMiB(host.process);
       const game = "full";
       await Promise.all(

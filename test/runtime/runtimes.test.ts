@@ -153,7 +153,7 @@ of("chromium")("chromium", () => {
     server.close();
   });
 
-  it("opens datasets by URL, and as Blobs in the page and in a worker", async () => {
+  it("opens datasets by URL and as Blobs, and one of them in a worker", async () => {
     const { lines } = await browser.open("/test/runtime/datasets.html", "document.title === 'done'");
     // The browser logs missing files.
     const told = lines.filter((line) => !line.startsWith("Failed to load resource"));

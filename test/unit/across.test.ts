@@ -56,7 +56,7 @@ describe.each(
     const options = { across: true, items: [{ table: "t", length, stride }] } as const;
     const each = steps + Number(final);
 
-    test(`creates every window of the stream, step by step (final steps: ${final})`, () => {
+    test(`a writer creates every window of the stream, step by step (final steps: ${final})`, () => {
       const logger = vi.fn();
       const replay = new Replay({ spec, tables, logger });
       const writer = replay.writer(options);
@@ -70,7 +70,7 @@ describe.each(
       expect(broken(replay)).toEqual([]);
     });
 
-    test(`creates every window in blocks of any size, after snapshots and crashes (final steps: ${final})`, async () => {
+    test(`a writer creates every window in blocks of any size, after snapshots and crashes (final steps: ${final})`, async () => {
       const dir = memory();
       const first = await Replay.open({ spec, tables, dir, durability: "manual" });
       first.writer(options);
@@ -89,7 +89,7 @@ describe.each(
       expect(broken(replay)).toEqual([]);
     });
 
-    test(`creates every window over a port (final steps: ${final})`, async () => {
+    test(`a writer creates every window over a port (final steps: ${final})`, async () => {
       const replay = new Replay({ spec, tables });
       const [here, there] = ends();
       const [writer, accepted] = await Promise.all([remoteWriter(there, { spec }), replay.acceptWriter(here, options)]);
@@ -103,7 +103,7 @@ describe.each(
       expect(items(replay)).toEqual(wanted);
     });
 
-    test(`creates all items of a call or none if a limiter has no room (final steps: ${final})`, () => {
+    test(`a call creates all of its items or none if a limiter has no room (final steps: ${final})`, () => {
       const limited = { t: { maxSize: 1000, sampler: fifo(), rateLimiter: queueLimiter(3), maxPending: 2, maxTimesSampled: 1 } };
       const replay = new Replay({ spec, tables: limited });
       const writer = replay.writer(options);

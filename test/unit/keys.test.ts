@@ -125,7 +125,7 @@ describe("keys of a table", () => {
     for (const key of stale) expect(table.explain(key).state).toBe("gone");
   });
 
-  test("reject a whole batch, with a message that names its keys", () => {
+  test("cannot be a whole batch, and the error names the batch's keys", () => {
     const { replay, table } = filled();
     const batch = table.sample(2);
     expectRefused(replay, () => table.updatePriorities(batch as never, [1, 1]), TypeError, /^keys must .*batch\.info\.keys/);

@@ -145,7 +145,7 @@ test("memory that one table releases serves another", () => {
   expect(replay.stats().steps).toBe(1);
 });
 
-test.runIf(whole)("everything works beyond 2 GiB", () => {
+test.runIf(whole)("writers, samples, priorities and deletes work if the Replay uses more than 2 GiB", () => {
   const replay = new Replay({ spec: { a: i32(), b: f32(2) }, tables: { t: { maxSize: 60_000_000, maxSteps: 1000 } } });
   expect(replay.stats().bytes.used).toBeGreaterThan(2 ** 31);
   const table = replay.table("t");

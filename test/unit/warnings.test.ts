@@ -92,7 +92,7 @@ test("append(undefined) throws, and does not append the staged step", () => {
   expect(replay.stats().steps).toBe(1);
 });
 
-test("warns about an empty table without a rule or createItem calls", () => {
+test("a draw warns about an empty table without a rule or createItem calls", () => {
   const { replay, table, said } = told();
   const writer = replay.writer();
   steps(writer, 4);
@@ -103,7 +103,7 @@ test("warns about an empty table without a rule or createItem calls", () => {
   expect(said).toEqual([expect.stringMatching(/^reprise: table "t" is empty, because no writer has a rule for it .*items: \[\{ table: "t"/)]);
 });
 
-test("warns about an empty table whose rules are longer than all episodes", () => {
+test("a draw warns about an empty table whose rules are longer than all episodes", () => {
   const { replay, table, said } = told();
   const writer = replay.writer({ items: [{ table: "t", length: 5 }] });
   // Episodes without items cause a separate warning.
@@ -155,7 +155,7 @@ test("a view rejects n-step returns of windows of one step", () => {
   );
 });
 
-test("warns about n-step returns if no item is long enough", () => {
+test("a draw warns about n-step returns if no item is long enough", () => {
   const { replay, table, said } = told();
   steps(replay.writer({ items: [{ table: "t", length: 3 }] }), 5);
   for (let i = 0; i < 3; i++) expect(table.sample(2, { nStep: N_STEP }).nStep.steps).toEqual(new Uint32Array([2, 2]));
@@ -217,7 +217,7 @@ describe("rules of two steps and a plain endEpisode", () => {
   });
 });
 
-test('warns if nextState: "own" ignores that episodes terminated', () => {
+test('a view warns if nextState: "own" ignores that episodes terminated', () => {
   const spec = { ...SPEC, done: bool() };
   const own = { n: 1, gamma: 0.9, reward: "reward", nextState: "own" } as const;
   const lived = (length: number, terminated: boolean) => {
@@ -273,7 +273,7 @@ test("a column may list steps before its item, and is padded with zeros", () => 
   expect((table.sample(1).steps as unknown as { history: { data: unknown } }).history.data).toEqual(new Float32Array([0, 0, 1, 1]));
 });
 
-test("warns about priorities above 1 if a rule gives new items priority 1", () => {
+test("updatePriorities warns about priorities above 1 if a rule gives new items priority 1", () => {
   const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler: prioritized(1) } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   steps(writer, 4);

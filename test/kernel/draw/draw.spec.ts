@@ -98,7 +98,7 @@ describe("draw", () => {
     openArena(1 << 20);
   });
 
-  it("has aligned columns that do not overlap, at any capacity", () => {
+  it("has aligned columns that do not overlap, at every capacity up to 40", () => {
     for (let capacity: u32 = 1; capacity <= 40; capacity++) {
       openArena(1 << 20);
       const draw = zeroed(draw_bytes(capacity) + 36);
@@ -156,7 +156,7 @@ describe("draw", () => {
     equal(numbers(d, 9, 1, 1), [-1, -1]);
   });
 
-  it("selects rows with a list, in any order, repeated and from both ends, and pads rows outside", () => {
+  it("selects listed rows in any order, with repeats and from either end, and pads rows outside", () => {
     const d = drawAll(tableOf(newPool(), [4, 2]), 4, 0);
     equal(listed(d, [2, 0, 2]), [2, 0, 2, -1, 10, -1]);
     equal(listed(d, [-1, 0, -4]), [3, 0, 0, 11, 10, -1]);

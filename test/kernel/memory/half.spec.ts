@@ -97,7 +97,7 @@ describe("halves", () => {
     expect<i32>(narrowed(0xff800000, true)).toBe(0xff80);
   });
 
-  it("keep the sign of zero and NaN, and round numbers below the least half", () => {
+  it("keep the sign of zero and NaN, and round numbers below the smallest half", () => {
     expect<i32>(narrowed(0x80000000, false)).toBe(0x8000);
     expect<i32>(narrowed(reinterpret<u32>(<f32>(F16_LEAST / 2)), false)).toBe(0);
     expect<i32>(narrowed(reinterpret<u32>(<f32>(F16_LEAST / 2)) + 1, false)).toBe(1);

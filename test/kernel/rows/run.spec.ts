@@ -77,7 +77,7 @@ describe("run", () => {
     }
   });
 
-  it("has the same rows when read in pieces if it continues in the middle of a block", () => {
+  it("that continues in the middle of a block has the same rows when read in pieces", () => {
     const p = newPool();
     const count = 2 * p.rows + 4;
     const rows = steps(newStream(p, count), count);

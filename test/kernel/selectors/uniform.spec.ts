@@ -67,7 +67,7 @@ describe("uniform", () => {
     }
   });
 
-  it("returns how far its order is broken, in lockstep with an array", () => {
+  it("has the k oldest entries first for every k from its disorder, in lockstep with an array", () => {
     for (let slots: u32 = 1; slots <= 12; slots++) {
       const dice = new Dice(slots);
       const uniform = empty(slots);

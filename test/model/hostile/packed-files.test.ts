@@ -194,7 +194,7 @@ describe("entries of a snapshot with repaired checksums", () => {
 
   test.each<[string, (list: Entry[]) => unknown]>([
     ["a patch whose base was never written", (list) => set(list, patch, { base: unused })],
-    ["a base behind the highest number", (list) => set(list, patch, { base: 1000 })],
+    ["a base above the highest number", (list) => set(list, patch, { base: 1000 })],
     ["a base that no pool can have", (list) => set(list, patch, { base: 0xffffffff })],
     ["a patch on itself", (list) => set(list, patch, { base: at(list, patch).number })],
     [
@@ -206,8 +206,8 @@ describe("entries of a snapshot with repaired checksums", () => {
         base.depth = own.depth + 1;
       },
     ],
-    ["a key that is said to be a patch", (list) => set(list, key, { base: at(list, raw).number })],
-    ["a patch that is said to stand alone", (list) => set(list, patch, { base: 0 })],
+    ["a key that is declared as a patch", (list) => set(list, key, { base: at(list, raw).number })],
+    ["a patch that is declared as a key", (list) => set(list, patch, { base: 0 })],
     ...[0, 8, 15, 16, 255].map(
       (depth) => [`a patch ${depth} deep`, (list: Entry[]) => set(list, patch, { depth: depth })] as [string, (list: Entry[]) => void],
     ),
@@ -223,9 +223,9 @@ describe("entries of a snapshot with repaired checksums", () => {
     ["a patch with a byte more", (list) => set(list, patch, { bytes: Buffer.concat([at(list, patch).bytes, Buffer.alloc(1)]) })],
     ["a frame that is larger", (list) => set(list, raw, { bytes: Buffer.alloc(FRAME + 1) })],
     // The frame has 6 stretches, the last of 3 bytes. The patch has a group after it, and a byte after the frame.
-    ["a patch that reaches behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 0b10, 1, 7]) })],
-    ["a patch of a byte behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 1, 0b1000, 7]) })],
-    ["a patch of a stretch behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b1000000, 1, 1, 7]) })],
+    ["a patch that extends beyond the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 0b10, 1, 7]) })],
+    ["a patch of a byte beyond the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 1, 0b1000, 7]) })],
+    ["a patch of a stretch beyond the frame", (list) => set(list, patch, { bytes: Buffer.from([0b1000000, 1, 1, 7]) })],
     ["a patch whose stretch has no groups", (list) => set(list, patch, { bytes: Buffer.from([1, 0]) })],
     ["a patch whose group has no bytes", (list) => set(list, patch, { bytes: Buffer.from([1, 1, 0]) })],
     ["a match before the frame", (list) => set(list, key, { bytes: Buffer.from([0x1f, 9, 2, 0, 255, 34]) })],

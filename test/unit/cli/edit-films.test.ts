@@ -54,7 +54,7 @@ describe("films", () => {
     expect(stats(again)).toEqual(stats(convert));
   });
 
-  test("are rejected by name without ffmpeg if they need encoding, and can be left out", async () => {
+  test("that need encoding are rejected by name without ffmpeg, and can be left out", async () => {
     await withPath("/nowhere", async () => {
       const { error } = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2");
       expect(error.message).toMatch(/^observation\/images\/top .*10 frames per second.* 2\. Install ffmpeg/);

@@ -458,7 +458,7 @@ describe("waiting", () => {
     expect(mix.state().draw).toBe(1);
   });
 
-  test("ends without a draw after a timeout, a signal or a dispose", async () => {
+  test("ends without a draw after a timeout or a signal, and with CLOSED after a dispose", async () => {
     const [a, b] = [filled(9), filled(0, {}, 2)];
     const mix = mixture([
       { from: a.view, share: 1 },

@@ -160,7 +160,7 @@ describe("leaves", () => {
     ]);
   });
 
-  test("plots many numbers as lines over steps or elements, and lists few numbers as text", () => {
+  test("with many numbers are plotted as lines over steps or elements, and leaves with few numbers are listed as text", () => {
     const leaf = { path: "x", dtype: "f32" };
     const data = Float32Array.from({ length: 40 }, (_, i) => i);
     expect(linesOf({ ...leaf, shape: [2], steps: 20, data })).toMatchObject({ over: "steps", series: ["[0]", "[1]"], ys: [{ 1: 2 }, { 1: 3 }] });

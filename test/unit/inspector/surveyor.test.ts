@@ -53,9 +53,9 @@ test("a survey of many items samples each with equal probability", () => {
 
 describe("ages", () => {
   test.each([
-    ["a full table, where each item takes the place of the oldest", 2500, {}],
-    ["one that is not full", 900, {}],
-    ["one whose oldest items leave for their steps", 2500, { maxSteps: 300 }],
+    ["a full table", 2500, {}],
+    ["a table that is not full", 900, {}],
+    ["a table whose oldest items are evicted for their steps", 2500, { maxSteps: 300 }],
   ])("in %s: the number of later items", (_, steps, options) => {
     const { replay, append } = filled(0, options);
     const surveyor = new InspectorServer(replay);

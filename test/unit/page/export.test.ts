@@ -85,7 +85,7 @@ for (const format of some(["tfds", "lerobot-images"] as const, 1)) {
   });
 }
 
-it("omits a cut episode of a single step, because no action in it has an outcome", async () => {
+it("an export omits a cut episode of a single step, because no action in it has an outcome", async () => {
   const dir = memory();
   const { demonstrations: store } = await Demonstrations.open(dir);
   store.begin(1);

@@ -29,7 +29,7 @@ it("a game starts at a distance from rocks, ring and edge", () => {
   }
 });
 
-it("a game ends docked, wrecked or late, with the matching reward", () => {
+it("a game ends docked, wrecked or late, and the pilot's games end with the matching reward", () => {
   const ends = new Map<string, number>();
   for (let seed = 0; seed < 100; seed++) {
     const { end, rewards } = played(seed, pilot);

@@ -27,7 +27,7 @@ describe("inputs", () => {
     expect(givenFiles(files(".DS_Store"))).toBeUndefined();
   });
 
-  it("accept web addresses, and reject other URLs", () => {
+  it("accept a path on the page's server, and reject other schemes and empty text", () => {
     expect(givenUrl(" /TOKEN/data/ ", "http://127.0.0.1:81")).toEqual({ kind: "url", url: "http://127.0.0.1:81/TOKEN/data/" });
     for (const bad of ["", "javascript:alert(1)", "file:///etc/passwd", "data:text/html,x"]) expect(() => givenUrl(bad, "http://h")).toThrow(TypeError);
   });

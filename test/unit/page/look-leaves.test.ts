@@ -111,7 +111,7 @@ describe("distributions", () => {
     },
   );
 
-  it("count a part of large values, and texts by frequency", async () => {
+  it("count every nth element of large values, and texts by frequency", async () => {
     const all = new Distributions();
     for (const { columns, episode } of await episodesOf("tfds/cartpole_pixels")) all.add(columns, episode.steps.length, true);
     const image = all.all.find(({ path }) => path === "observation/image");

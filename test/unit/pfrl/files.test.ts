@@ -134,7 +134,7 @@ describe("load rejects sections that do not belong together, and changes nothing
     ["transitions of more steps than an item may have", [form("transitions", 2 ** 24)]],
     ["episodes of a number of steps", [form("episodes", 3)]],
     ["steps without their form", [[SINGLE, nothing]]],
-    ["steps without their form, behind a new beginning", [[CLEAR, nothing], [SINGLE, nothing]]], // biome-ignore format: one line
+    ["steps without their form, after a clear", [[CLEAR, nothing], [SINGLE, nothing]]], // biome-ignore format: one line
     ["an item without an episode", [form("transitions", 1), [ITEM, new Uint8Array(16)]]],
   ] as const)("%s", (_, sections) => {
     const buffer = fill(new ReplayBuffer(), 3);

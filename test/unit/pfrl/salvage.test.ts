@@ -30,7 +30,7 @@ describe.each([
     return { files, all: 60 };
   }
 
-  test.each(Object.entries(DAMAGE))("%s: salvage keeps the items before it, and later opens need no salvage", (_, how) => {
+  test.each(Object.entries(DAMAGE))("%s: salvage keeps the first items without a gap, and later opens need no salvage", (_, how) => {
     const { files, all } = damaged(how);
     const dir = memory({ files });
     expectError(

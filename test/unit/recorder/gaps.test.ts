@@ -227,7 +227,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
     expect(behind).toEqual(episodes.slice(6).map(({ task }) => task));
   });
 
-  it("throws CORRUPT at the damage without salvage", async () => {
+  it("throws CORRUPT if it is damaged and read without salvage", async () => {
     const step = sections.find(({ kind: of, episode }) => of === STEP && episode === 4) as Section;
     const damaged = altered(step.file, flip(step.from + 20, 1));
     expectError(await errorFrom(readAll(damaged, false)), "CORRUPT", /Pass salvage: true to read the rest/);

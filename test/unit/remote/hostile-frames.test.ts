@@ -110,7 +110,7 @@ describe("a peer that violates the protocol", () => {
       (peer) => peer.send("columns", { number: 1, rows: 1, ends: true, finals: 2, priorities: [0] }, whole),
       /is inconsistent/,
     ],
-    ["a rule too many", 4002, (peer) => peer.send("columns", { number: 1, rows: 1, ends: false, finals: 0, priorities: [0, 0] }, whole), /is inconsistent/],
+    ["an additional rule", 4002, (peer) => peer.send("columns", { number: 1, rows: 1, ends: false, finals: 0, priorities: [0, 0] }, whole), /is inconsistent/],
     [
       "an invalid priority",
       4002,

@@ -187,7 +187,7 @@ describe("remoteWriter", () => {
     }
   });
 
-  test("a malformed message after the welcome makes the next call reject with a ReplayError", async () => {
+  test("a pending flush rejects with a ReplayError if a malformed message follows the welcome", async () => {
     const taken = { kind: "confirmation", number: 1, buffer: new ArrayBuffer(64) };
     for (const message of [...VALUES, ...variants(taken), { kind: "closed", error: 7 }, { kind: "closed", error: { kind: 3 } }, { kind: "flushed" }]) {
       const { told, channel } = await answered(welcome);

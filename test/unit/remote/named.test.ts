@@ -38,7 +38,7 @@ describe("acceptWriter with a name", () => {
     }
   });
 
-  test("rejects a name in use at both ends, and frees it when the actor leaves", async () => {
+  test("rejects a name that is in use, at both ends, and frees it when the actor leaves", async () => {
     const replay = new Replay({ spec, tables }) as unknown as Replay;
     const { writer, accepted } = await met(replay);
     const [here, there] = ends();

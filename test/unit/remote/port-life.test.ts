@@ -49,8 +49,8 @@ describe("a handshake", () => {
   test.each([
     ["a dtype", { x: f32(), y: f32(2) }, "x is f32 of shape [] in the spec of remoteWriter, and i32 of shape [] in the spec of the Replay"],
     ["a shape", { x: i32(), y: f32(3) }, "y is f32 of shape [3] in the spec of remoteWriter, and f32 of shape [2] in the spec of the Replay"],
-    ["a leaf too few", { x: i32() }, "y is missing in the spec of remoteWriter, and f32 of shape [2] in the spec of the Replay"],
-    ["a leaf too many", { ...spec, z: { deep: i32() } }, "z.deep is i32 of shape [] in the spec of remoteWriter, and missing in the spec of the Replay"],
+    ["a missing leaf", { x: i32() }, "y is missing in the spec of remoteWriter, and f32 of shape [2] in the spec of the Replay"],
+    ["an additional leaf", { ...spec, z: { deep: i32() } }, "z.deep is i32 of shape [] in the spec of remoteWriter, and missing in the spec of the Replay"],
   ])("reports %s that differs, at both ends", async (_, other, says) => {
     const replay = new Replay(options);
     const [here, there] = ends();

@@ -28,7 +28,7 @@ function reader(bytes: Uint8Array): BytesReader {
 }
 
 describe("numbers", () => {
-  it("writes and reads uint64 of all lengths", () => {
+  it("uint64 of all lengths are written and read", () => {
     fc.assert(
       fc.property(uint64, fc.integer({ min: 1, max: 5000 }), (value, field) => {
         const bytes = written((writer) => writer.uint64(field, value));
@@ -40,7 +40,7 @@ describe("numbers", () => {
     );
   });
 
-  it("writes and reads int32, including negative numbers", () => {
+  it("int32 are written and read, including negative numbers", () => {
     fc.assert(
       fc.property(int32, (value) => {
         const bytes = written((writer) => writer.int32(3, value));
@@ -55,7 +55,7 @@ describe("numbers", () => {
     );
   });
 
-  it("writes and reads int64 as numbers", () => {
+  it("int64 are written and read as numbers", () => {
     fc.assert(
       fc.property(whole, (value) => {
         const bytes = written((writer) => writer.int64(3, value));
@@ -70,7 +70,7 @@ describe("numbers", () => {
     );
   });
 
-  it("writes and reads doubles, including -0", () => {
+  it("doubles are written and read, including -0", () => {
     fc.assert(
       fc.property(fc.oneof(fc.double(), fc.constant(-0)), (value) => {
         const bytes = written((writer) => writer.double(5, value));
@@ -201,7 +201,7 @@ describe("malformed messages throw CORRUPT", () => {
   );
 });
 
-it("skips unknown fields of every wire type", () => {
+it("a reader skips unknown fields of every wire type", () => {
   const twin = new BinaryWriter()
     .tag(90, WireType.Varint)
     .uint64(2n ** 64n - 1n)

@@ -222,11 +222,11 @@ describe("messages", () => {
   };
   it.each([
     ["a tensor smaller than its shape", () => column(Uint8Array.of(1, 0, 5), [1, 3])],
-    ["one that claims a terabyte", () => column(Uint8Array.of(255, 255, 255, 255, 15, 0, 5), [1, 2 ** 40 - 1])],
-    ["one whose snappy block claims four gigabytes", () => column(Uint8Array.of(255, 255, 255, 255, 15, 0, 5), [1, 2 ** 32 - 1])],
-    ["one of negative size", () => column(Uint8Array.of(1, 0, 5), [1, -1])],
+    ["a tensor that declares a terabyte", () => column(Uint8Array.of(255, 255, 255, 255, 15, 0, 5), [1, 2 ** 40 - 1])],
+    ["a tensor whose Snappy block declares four gigabytes", () => column(Uint8Array.of(255, 255, 255, 255, 15, 0, 5), [1, 2 ** 32 - 1])],
+    ["a tensor of negative size", () => column(Uint8Array.of(1, 0, 5), [1, -1])],
     ["a million texts in one byte", () => column(Uint8Array.of(1), [1, 1_000_000], 7)],
-    ["a text that is longer than all", () => column(Uint8Array.of(255, 255, 3), [1, 1], 7)],
+    ["a text longer than its message", () => column(Uint8Array.of(255, 255, 3), [1, 1], 7)],
     ["a tensor without steps", () => column(Uint8Array.of(0), [])],
     [
       "an item without its chunk",

@@ -288,7 +288,7 @@ describe("a server that is slow or misbehaves", () => {
     expect(Math.max(...twin.requests.map(({ bytes }) => bytes))).toBeLessThan(2.2 * 2 ** 20);
   });
 
-  it("fails pending inserts with CLOSED on close if it never confirms", async () => {
+  it("that never confirms makes a pending insert fail with CLOSED when the client is closed", async () => {
     const twin = new ReverbTwin("t");
     twin.confirm = () => {};
     const { address } = await serve(twin.handler);

@@ -135,7 +135,7 @@ it("an observer continues with its next step or with reset(false)", async () => 
   }
 });
 
-it("close of a writer retries once, and close of the client ends the retry", async () => {
+it("close of a writer sends its unconfirmed items again, and close of the client ends the retry of a flush", async () => {
   const { twin, address, stop, start } = await away();
   const one = client(address, { act: i32() });
   const writers = [0, 1].map(() => one.writer({ keep: 1, items: [{ table: "t", length: 1 }] }));

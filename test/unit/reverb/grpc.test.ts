@@ -146,8 +146,12 @@ describe("faults", () => {
 
   it.each([
     ["a message that is cut off", (send: (...bytes: number[]) => void) => send(0, 0, 0, 0, 9, 1, 2), "its last message is cut off"],
-    ["a compressed one", (send: (...bytes: number[]) => void) => send(1, 0, 0, 0, 1, 1), "a message is compressed"],
-    ["one beyond the limit", (send: (...bytes: number[]) => void) => send(0, 0xff, 0, 0, 0), "a message has 4278190080 bytes, and maxMessageBytes is 1000"],
+    ["a compressed message", (send: (...bytes: number[]) => void) => send(1, 0, 0, 0, 1, 1), "a message is compressed"],
+    [
+      "a message beyond the limit",
+      (send: (...bytes: number[]) => void) => send(0, 0xff, 0, 0, 0),
+      "a message has 4278190080 bytes, and maxMessageBytes is 1000",
+    ],
   ])("rejects %s", async (_, answer, why) => {
     const { address } = await serve({
       finish: (call) => {

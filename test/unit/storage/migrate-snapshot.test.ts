@@ -199,7 +199,7 @@ describe("rename", () => {
   };
   const back = Object.fromEntries(Object.entries(PATHS).map(([from, to]) => [to, from]));
 
-  test("and the reverse rename return the same bytes, and rules keep their leaves", () => {
+  test("and the reverse rename return the same bytes, and the transition roles use the new names", () => {
     const bytes = bytesOf(world(6));
     const there = migrated(bytes, { spec: renamedSpec, rename: PATHS });
     const replay = Replay.restore(there) as Any;

@@ -369,7 +369,7 @@ describe("the error of failing observers", () => {
     expect(log).toEqual(["done 1", "done 2"]);
   });
 
-  test("during construction closes the observers created earlier", () => {
+  test("if it occurs during construction, the observers created earlier are closed", () => {
     const replay = replayOf();
     const create = (i: number) => new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: i < 2 ? "t" : "nowhere", sequenceLength: 2 });
     expectError(

@@ -140,7 +140,7 @@ test.each([
   [{ onWarning: "log" }, TypeError, /^onWarning must be a function/],
   [{ tableName: "u" }, "NOT_FOUND", /^tableName/],
   [{ sequenceLength: 2 }, TypeError, /has no option "sequenceLength"/],
-] as const)("%j is rejected", (options, kind, says) => {
+] as const)("the options %j are rejected", (options, kind, says) => {
   const replay = replayOf();
   expectRefused(replay, () => make(options as object, replay), kind, says);
   expect(replay.writers.length).toBe(0);

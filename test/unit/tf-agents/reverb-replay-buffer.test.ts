@@ -61,7 +61,7 @@ describe("a deterministic pass", () => {
     ]);
   });
 
-  test("groups items in batches, and drops the rest", () => {
+  test("groups items in batches, and drops an incomplete last batch", () => {
     const elements = pass(filled(9, 3).buffer, { sampleBatchSize: 2 });
     expect(rewards(elements)).toEqual([[0, 1, 2, 3, 4, 5]]);
     expect([elements[0]?.[0].observation.shape, elements[0]?.[1].ids.shape]).toEqual([

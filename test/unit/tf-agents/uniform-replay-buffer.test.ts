@@ -72,7 +72,7 @@ describe("frames", () => {
 
   test.each<[string, unknown, string]>([
     ["another structure", { o: [[0, 0]], m: [1] }, "SPEC_MISMATCH"],
-    ["a leaf too many", { ...frame(2, 0), m: [1, 2] }, "SPEC_MISMATCH"],
+    ["an additional leaf", { ...frame(2, 0), m: [1, 2] }, "SPEC_MISMATCH"],
     ["no nest", 3, "SPEC_MISMATCH"],
     ["no batch", { o: [1, 2], n: 3 }, "SPEC_MISMATCH"],
     ["too small a batch", frame(1, 0), "SPEC_MISMATCH"],

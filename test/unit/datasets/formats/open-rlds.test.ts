@@ -80,7 +80,7 @@ describe("from a URL", () => {
   });
 });
 
-describe("sources that are not datasets", () => {
+describe("openRlds rejects", () => {
   it.each([
     ["text", new Blob(["hello"]), "first bytes of HDF5"],
     ["nothing", new Blob([]), "first bytes of HDF5"],

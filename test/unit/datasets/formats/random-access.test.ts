@@ -99,7 +99,7 @@ describe("Parquet files of Reprise", () => {
     },
   );
 
-  it.runIf(whole)("reads one row group for one episode", async () => {
+  it.runIf(whole)("are read one row group per episode", async () => {
     const files = memorySink();
     await writeParquet(everything(new Array(60).fill(20)), files, { groupRows: 20, compression: "none" });
     const bytes = files.get("part-00000.parquet") as Uint8Array;
@@ -192,7 +192,7 @@ describe("Parquet files of other programs", () => {
     }
   });
 
-  it.runIf(whole)("reads only the episode column and the row groups of one episode", async () => {
+  it.runIf(whole)("need only the episode column and the row groups of one episode", async () => {
     const lengths = new Array(50).fill(200);
     const columns = rows(lengths, ["episode_index"]);
     for (let i = 0; i < 20; i++)

@@ -162,7 +162,7 @@ it("writers reject metadata with the path of a step leaf", async () => {
   expectError(error, "UNSUPPORTED", /^the path of episode metadata must not .*got steps\/a\b/);
 });
 
-it.runIf(whole)("limits the bytes per Parquet row group", async () => {
+it.runIf(whole)("writeParquet limits the bytes per row group", async () => {
   const a = new Uint8Array(2 ** 20).fill(7);
   const files = memorySink();
   await writeParquet(

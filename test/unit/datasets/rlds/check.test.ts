@@ -63,7 +63,7 @@ describe.each(EVERY_FORM)("steps as %s", (form) => {
   const datasetOf = (episodes: readonly (readonly TestStep[])[], spec?: StepSpec) =>
     rldsDataset(() => episodes.map((steps) => ({ steps: FORMS[form](steps) })), spec === undefined ? {} : { stepSpec: spec });
 
-  test.each([true, false])("reports faults, constant dimensions and short episodes (with a spec: %s)", async (hasSpec) => {
+  test.each([true, false])("are checked for faults, constant dimensions and short episodes (with a spec: %s)", async (hasSpec) => {
     const broken = goodEpisode(6, 1).map((step, i) =>
       i === 3 ? { ...step, observation: { ...step.observation, state: Float32Array.of(1, Number.NaN, 0.5) } } : step,
     );
@@ -203,7 +203,7 @@ test("`timestamp` selects another leaf", async () => {
   );
 });
 
-test("warns about constant rewards, and about final observations of zeros", async () => {
+test("checkRlds warns about constant rewards, and about final observations of zeros", async () => {
   const steps = timed(even, (i) => ({ reward: i === 5 ? 7 : 0 }));
   // The reward of a final observation is ignored.
   expect(found(await check([{ steps }]))).toEqual({ constantRewards: 1 });
@@ -219,7 +219,7 @@ test("images are checked as a whole for constant values", async () => {
   expect(report.warnings.constantDimensions).toMatchObject({ count: 4, places: [{ path: "observation", text: "observation never changes" }] });
 });
 
-test("warns about episodes that are short compared to the median", async () => {
+test("checkRlds warns about episodes that are short compared to the median", async () => {
   const long = Array.from({ length: 101 }, (_, i) => i);
   const episodes = [{ steps: timed(long) }, { steps: timed(long) }, { steps: timed(long.slice(0, 5)) }];
   const report = await check(episodes);

@@ -84,7 +84,7 @@ test("an early end closes the source, sync and async, even from a stage", async 
   }
 });
 
-test("values that are not iterable throw a TypeError", () => {
+test("checkIterable throws a TypeError for text and for values that are not iterable", () => {
   for (const value of [undefined, null, 1, "text", {}, () => []])
     expectError(
       errorOf(() => checkIterable("steps", value as never)),

@@ -398,7 +398,7 @@ describe("concatEpisodes and splitEpisodes", () => {
     expect(found.size).toBe(10);
   });
 
-  test("reject shares that do not add up to 1", () => {
+  test("splitEpisodes rejects invalid shares and an invalid seed", () => {
     const data = counted([1]);
     expect(() => splitEpisodes(data, { a: 0.5, b: 0.4 })).toThrow("the sum of shares must be 1, got 0.9");
     expect(() => splitEpisodes(data, { a: 1.5, b: -0.5 })).toThrow(/shares: a must .*0\.001 … 1, got 1\.5/);

@@ -217,7 +217,7 @@ describe("random episodes", () => {
     expectSame(transitionsOf(replay), naive(steps, 4));
   });
 
-  test("counts the items of rules with a length", async () => {
+  test("the result counts the items of rules with a length", async () => {
     const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 1000 } } });
     for (const [length, stride] of [
       [1, 1],

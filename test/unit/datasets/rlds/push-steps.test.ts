@@ -137,7 +137,7 @@ describe("errors name their place", () => {
   });
 });
 
-describe("windows follow the rules of a Replay", () => {
+describe("convertRldsToTrajectories", () => {
   const spec = async (action: Spec, own: Own) => {
     const { stepSpec } = { stepSpec: { ...((await firstSpec()) as object), action } };
     return all(convertRldsToTrajectories(Object.assign(dataset([3, own]), { stepSpec }) as RldsDataset, undefined, pairs));
@@ -190,7 +190,7 @@ describe("the conversion of flags, discounts and policy infos", () => {
   });
 });
 
-describe("arguments", () => {
+describe("every function", () => {
   it.each([null, 5, { steps: [...steps(2)] }])("rejects dataset %#", async (rlds) => {
     await expect(createTrajectoryDataSpec(rlds as never)).rejects.toThrow("rlds must be an iterable");
     await expect(pushRldsToReverb(rlds as never, () => {})).rejects.toThrow("rlds must be an iterable");

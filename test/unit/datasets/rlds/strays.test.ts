@@ -41,7 +41,7 @@ describe("Parquet files of other programs", () => {
     }
   });
 
-  it("reads files in the order of the numbers in their names", async () => {
+  it("are read in the order of the numbers in their names", async () => {
     const files = new Map(
       [10, 9, 1, 2].map((i) => [`data-${i}.parquet`, table({ episode_id: [Math.floor(i / 2), Math.ceil(i / 2)], obs: [0, 0], action: [i, i + 0.5] })]),
     );

@@ -52,7 +52,7 @@ describe("version 2", () => {
 });
 
 describe("version 1", () => {
-  it("is flat, and episode_terminals mark the ends of episodes", async () => {
+  it("is read as D4RL, and episode_terminals mark the ends of episodes", async () => {
     const reader = (await openRlds(path("v1"), { finalObservation: "none" })) as RldsReader;
     expect(reader.format).toBe("d4rl");
     const episodes = await all(reader);

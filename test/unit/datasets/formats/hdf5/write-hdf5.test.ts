@@ -90,7 +90,7 @@ test("the same data produces the same bytes at any time", async () => {
   expect(found[1]).toEqual(found[0]);
 });
 
-test("rewritten robomimic files keep their environment and metadata", async () => {
+test("rewritten robomimic files keep about and the metadata spec", async () => {
   const first = await openBytes(await bytesOf(asDataset(everything([4, 3])), { envArgs: { env_name: "Lift", type: 1, env_kwargs: { gripper: "panda" } } }));
   const again = await openBytes(await bytesOf(first as RldsDataset<unknown>, { about: first.about }));
   expect(again.about).toEqual(first.about);
@@ -115,7 +115,7 @@ test("unsupported data is reported as a loss, and strict, maxBytes and empty dat
   expect(files.size).toBe(0);
 });
 
-test("reserved names are changed in the file and reported as losses", async () => {
+test("names that robomimic does not allow are changed in the file and reported as losses", async () => {
   const given = {
     ...{ obs: leaf("f32"), actions: leaf("i32"), dones: leaf("u16"), dones_: leaf("i32", [2]), truncated: [leaf("u8"), leaf("u8")] },
     ...{ "": leaf("i16"), "..": leaf("i8"), "a/b": leaf("f32"), a_b: leaf("f64"), states: leaf("f64", [3]) },

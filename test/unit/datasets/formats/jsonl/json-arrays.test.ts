@@ -44,9 +44,9 @@ describe("a JSON array", () => {
     ["cut within an element", '[{"observation": [1], "action": 0, "rewa', /element 1 is truncated/],
     ["cut between elements", `[${JSON.stringify(step(0))}, `, /the JSON array is truncated/],
     ["without a comma", `[${JSON.stringify(step(0))} ${JSON.stringify(step(1))}]`, /element 2 must be a JSON object, and commas must separate elements/],
-    ["with a comma too many", `[${JSON.stringify(step(0))}, ]`, /element 2 must be a JSON object/],
+    ["with a trailing comma", `[${JSON.stringify(step(0))}, ]`, /element 2 must be a JSON object/],
     ["of numbers", "[1, 2, 3]", /element 1 must be a JSON object/],
-    ["with more behind it", `[${JSON.stringify(step(0))}] x`, /element 2 must be/],
+    ["with text after it", `[${JSON.stringify(step(0))}] x`, /element 2 must be/],
     ["damaged", '[{"observation": [1], "action": , "reward": 1}]', /element 1 is not JSON/],
   ])("that is %s is rejected", async (_, file, message) => {
     await expect(episodesOf(file)).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(message) });

@@ -103,7 +103,7 @@ describe("one step per line", () => {
     expect([...(episode?.steps ?? [])].map((step) => step.discount)).toEqual([0.25, 0.5, 0.75, 0]);
   });
 
-  it("transitions end at terminated and truncated, and the last episode stays open", async () => {
+  it("episodes of transitions end at terminated or truncated, and the last episode stays open", async () => {
     const values = [0, 1, 2, 3, 4, 5].map((i) => transition(i, { terminated: i === 1, truncated: i === 4 }));
     const reader = await openJsonl(lines(...values));
     expect(reader.stepSpec).toMatchObject({

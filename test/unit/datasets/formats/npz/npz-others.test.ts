@@ -76,8 +76,8 @@ describe("imitation", () => {
 
   it.each([
     ["indices that fall", arrays([3, 1], [1, 0, 0], 7), /indices must increase/],
-    ["indices behind the end", arrays([1_000_000_000], [1, 0], 6), /indices must increase/],
-    ["observations that are too few", arrays([2], [1, 0], 5), /one more observation/],
+    ["indices beyond the end", arrays([1_000_000_000], [1, 0], 6), /indices must increase/],
+    ["too few observations", arrays([2], [1, 0], 5), /one more observation/],
   ])("%s are rejected", async (_, bytes, message) => {
     await expect(openNpz(blob(bytes))).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(message) });
   });
@@ -107,7 +107,7 @@ describe("arrays that are not columns of steps", () => {
     ]);
   });
 
-  it("other arrays become entries of about", async () => {
+  it("become entries of about", async () => {
     const reader = await openNpz(blob(storedArchive({ ...two, terminals: [Uint8Array.of(0, 1, 0, 1), [4]], mean: [new Float32Array([1, 2, 3]), [3]] })));
     expect(reader.about).toEqual({ mean: Float32Array.of(1, 2, 3) });
     expect((await all(reader)).length).toBe(2);

@@ -91,7 +91,7 @@ test("bytes are reported as a loss, and strict, missing rewards and maxBytes thr
   expect(files.size).toBe(0);
 });
 
-test("reserved names are changed in the archive and reported as losses", async () => {
+test("names that the archive cannot have are changed and reported as losses", async () => {
   const spec = { ...stepSpec, lengths: leaf("i32"), lengths_: leaf("i8"), episode: { id: leaf("i32") }, "a/b": leaf("f32") } as unknown as StepSpec;
   const data = made(spec, [2, 3], { metadataSpec: { lengths: leaf("i32"), "c/d": leaf("i32") }, metadata: (k) => ({ lengths: k, "c/d": 7 }) });
   const files = memorySink();

@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 
 describe("damaged files", () => {
-  it.each(["of ours, snappy", "of ours, none", "of pandas", "of LeRobot"])("%s: read or throw an RldsError that names the file", async (name) => {
+  it.each(["of ours, snappy", "of ours, none", "of pandas", "of LeRobot"])("%s: are read, or cause an RldsError that names the file", async (name) => {
     const bytes = files[name] as Uint8Array;
     expect(await all(await openParquet(new Map([["x.parquet", bytes]])))).not.toHaveLength(0);
     const next = numbers(7);

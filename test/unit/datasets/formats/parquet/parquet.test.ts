@@ -51,7 +51,7 @@ describe("files from writeParquet", () => {
     },
   );
 
-  it("restore bytes and the largest integers", async () => {
+  it("restore bytes, and the smallest and largest integers", async () => {
     const leaf = (dtype: string, shape: number[] = []) => ({ dtype, shape });
     const stepSpec = { observation: leaf("bytes"), action: leaf("u64", [2]), more: [leaf("i64"), leaf("bytes", [2])] };
     const steps = [

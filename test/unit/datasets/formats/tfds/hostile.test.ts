@@ -110,7 +110,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("flipped bits under a valid checksum cause a result or an RldsError", async () => {
+  test("records with flipped bits under a valid checksum are read, or throw an RldsError", async () => {
     const mutants = new Mutants();
     const [record] = recordsIn(TINY.bytes) as [Uint8Array];
     const files = new Map([...TINY.files, [TINY.shard, tfRecord(record)], [INFO, infoWithOne()]]);
@@ -127,7 +127,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("truncated, spliced and mixed records with valid checksums cause a result or an RldsError", async () => {
+  test("records with removed, repeated, inserted or overwritten bytes, and valid checksums, are read or throw an RldsError", async () => {
     const mutants = new Mutants();
     const random = new TestRandom(20261122);
     const below = (n: number) => random.below(n);
@@ -152,7 +152,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("truncated JSON files throw an RldsError, and changed bytes cause a result or an RldsError", async () => {
+  test("truncated JSON files throw an RldsError, and changed ones are read, or throw one", async () => {
     const mutants = new Mutants();
     const random = new TestRandom(7);
     for (const name of [FEATURES, INFO]) {
@@ -168,7 +168,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("changed JSON values cause a result or an RldsError", async () => {
+  test("datasets with changed JSON values are read, or throw an RldsError", async () => {
     const mutants = new Mutants();
     const others = [
       null,
@@ -209,7 +209,7 @@ describe("mutants of a small dataset", () => {
     mutants.end();
   });
 
-  test("damaged images and tensors under a valid checksum cause a result or an RldsError", async () => {
+  test("damaged images and tensors under a valid checksum are read, or throw an RldsError", async () => {
     for (const [name, step] of [
       ["images", 29],
       ["dtypes", 29],

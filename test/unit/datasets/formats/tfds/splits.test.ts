@@ -61,7 +61,7 @@ test.each([
   "train[-41:]",
   "other",
   "train test",
-])("rejects %j", (text) => {
+])("the split %j is rejected", (text) => {
   expect(() => ranges(text)).toThrow(RangeError);
 });
 

@@ -77,7 +77,7 @@ describe("files", () => {
     expect([...a]).toEqual([...b]);
   });
 
-  it("have the names and the dataset_info.json of tensorflow_datasets", async () => {
+  it("have names and a dataset_info.json in the form of tensorflow_datasets", async () => {
     const files = memorySink();
     const progress: number[] = [];
     const report = await writeTfds(everything(), files, {
@@ -178,8 +178,8 @@ describe("invalid input", () => {
       (step) => ({ ...step, observation: { ...(step.observation as object), state: new Float64Array(2) } }),
       /^observation\/state must be f32/,
     ],
-    ["a key too few", ({ reward: _, ...step }) => step, /^step must be an object with reward \(step\.reward is missing\), got an object/],
-    ["a key too many", (step) => ({ ...step, more: 1 }), /^step must be an object without more \(step\.more is not in the spec\), got an object/],
+    ["a missing key", ({ reward: _, ...step }) => step, /^step must be an object with reward \(step\.reward is missing\), got an object/],
+    ["an additional key", (step) => ({ ...step, more: 1 }), /^step must be an object without more \(step\.more is not in the spec\), got an object/],
     ["no step", () => null, /^step must be an object with keys .*, got null/],
   ])("%s: the error names episode, step and leaf, and no file remains", async (_, change, says) => {
     const files = memorySink();
@@ -267,7 +267,7 @@ describe("a failed write", () => {
     return { sink, files, calls: () => calls, open: () => open };
   }
 
-  it("leaves no file, for a full disk at any call", async () => {
+  it("leaves no file if the disk is full at any call", async () => {
     const whole = failing(-1);
     await writeTfds(everything(), whole.sink, { name: "full", shards: 2 });
     expect(whole.files.size).toBe(4);

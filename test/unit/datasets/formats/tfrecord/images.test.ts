@@ -80,7 +80,7 @@ describe("compressImage", () => {
     expect(() => new TFRecordObserver("x", spec, { to: new Map() })).not.toThrow();
   });
 
-  it.each([1, 3])("accepts frames of %i channels", async (channels) => {
+  it.each([1, 3])("accepts frames with %i channel(s)", async (channels) => {
     expect(await observed(u8(8, 16, channels), () => JPEG, [new Uint8Array(8 * 16 * channels)])).toHaveProperty("size", 2);
   });
 });

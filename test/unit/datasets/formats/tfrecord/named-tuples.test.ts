@@ -99,7 +99,7 @@ describe("named tuples of Python", () => {
     expect(shared).toContain("next_time_step/step_type");
   });
 
-  it("rejects records that are not trajectories", async () => {
+  it("that are not trajectories are rejected by openTfrecord", async () => {
     await expect(openTfrecord(path("transition"))).rejects.toMatchObject({
       code: "UNSUPPORTED",
       message: expect.stringContaining("the records are not trajectories"),

@@ -72,7 +72,7 @@ describe.each(some(["v2", "v3", "sharded"], 1))("%s", (name) => {
     await reader.close();
   });
 
-  it("reads the same from a ZIP, a Map, and a nested folder", async () => {
+  it("has the same content when read from a ZIP, a Map and a nested folder", async () => {
     const folder = files(name);
     const plain = await told(dataFolder(`zarr/${name}.zarr.zip`));
     expect(await told(folder)).toEqual(plain);
@@ -238,7 +238,7 @@ describe("damage", () => {
     });
   });
 
-  it.runIf(whole)("of any file causes a result or an RldsError that names a file", async () => {
+  it.runIf(whole)("to any file is read over, or throws an RldsError that names a file", async () => {
     const random = new TestRandom(11);
     const counts = { read: 0, refused: 0 };
     for (const name of ["v2", "v3", "sharded"]) {
