@@ -193,7 +193,7 @@ describe("the ffmpeg program", () => {
       filmCutter({ folders: [FILMED], signal: control.signal })(cutOf({ write })),
     );
     await expect(cut).rejects.toMatchObject({ name: "AbortError" });
-    await vi.waitFor(() => expect(() => process.kill(Number(readFileSync(pid, "utf8")), 0)).toThrow(/ESRCH/));
+    await vi.waitFor(() => expect(() => process.kill(Number(readFileSync(pid, "utf8")), 0)).toThrow(/ESRCH/), { timeout: 20_000 });
   });
 
   test("is not started for an unsupported codec or a path outside the folder", async () => {
